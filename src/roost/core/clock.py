@@ -1,0 +1,8 @@
+"""Wall-clock time in the unit that OpenCode's clients use: milliseconds since the epoch."""
+
+import time
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,56 @@
+"""The errors that Roost raises on purpose: what happened, to which thing, and what to do.
+
+Every one carries a `message` for people and a `hint` that says what to do next. Code catches the
+class; no code reads the text.
+"""
+
+
+class RoostError(Exception):
+    """Base of all errors that a user may see."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(RoostError):
+    """The command line, a request or an argument is not what the contract asks for."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A configuration file cannot be read or holds a value that is not allowed."""
+
+
+class NotFoundError(RoostError):
+    """A session, message, actor, request or file that was named does not exist."""
+
+
+class BusyError(RoostError):
+    """The actor is running a turn, so what was asked cannot be done now."""
+
+
+class ConflictError(RoostError):
+    """The same id was used for something else, or the state changed since it was read."""
+
+
+class DeniedError(RoostError):
+    """A permission rule, the user, or the absence of a user refused the action."""
+
+
+class StorageError(RoostError):
+    """The database cannot be used: disk full, no locks, damaged, read-only or too new."""
+
+
+class StaleFenceError(RoostError):
+    """A write came from a turn that no longer owns its actor. Nothing was written."""
+
+
+class LimitError(RoostError):
+    """A written-down limit was reached."""
+
+    exit_code = 3

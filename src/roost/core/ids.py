@@ -1,0 +1,76 @@
+"""Time-ordered ids in OpenCode's shape: `msg_` + 12 hex digits of time and counter + 14 random.
+
+OpenCode's clients sort messages and parts by id, so ids made by one process always ascend, whatever
+the clock does. Session ids descend instead: the newest session sorts first.
+"""
+
+import secrets
+import string
+import threading
+from typing import Final, Literal
+
+from roost.core.clock import now_ms
+
+type_prefix: Final = {
+    "session": "ses",
+    "message": "msg",
+    "part": "prt",
+    "permission": "per",
+    "question": "que",
+    "event": "evt",
+    "turn": "trn",
+    "inbox": "inb",
+    "tool": "tool",
+    "process": "proc",
+}
+Kind = Literal[
+    "session",
+    "message",
+    "part",
+    "permission",
+    "question",
+    "event",
+    "turn",
+    "inbox",
+    "tool",
+    "process",
+]
+_ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_STAMP_BITS: Final = 48
+_COUNTER_BITS: Final = 12
+_RANDOM_LENGTH: Final = 14
+
+_lock = threading.Lock()
+_last_stamp = 0
+
+
+def _next_stamp(at_least: int) -> int:
+    global _last_stamp
+    with _lock:
+        stamp = max(now_ms() << _COUNTER_BITS, _last_stamp + 1, at_least)
+        _last_stamp = stamp
+        return stamp & ((1 << _STAMP_BITS) - 1)
+
+
+def stamp_of(identifier: str) -> int | None:
+    """The 48-bit stamp inside an id, or None for an id of another shape."""
+    try:
+        return int(identifier.partition("_")[2][:12], 16)
+    except ValueError:
+        return None
+
+
+def new_id(kind: Kind, after: str | None = None) -> str:
+    """Make an id of `kind` that sorts after every earlier one of this process and after `after`.
+
+    `after` may come from a client whose clock runs ahead; an id of a foreign shape is ignored.
+    """
+    floor = 0
+    if after is not None and (seen := stamp_of(after)) is not None:
+        high = (now_ms() << _COUNTER_BITS) & ~((1 << _STAMP_BITS) - 1)
+        floor = (high | seen) + 1
+    stamp = _next_stamp(floor)
+    if kind == "session":
+        stamp ^= (1 << _STAMP_BITS) - 1
+    tail = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
+    return f"{type_prefix[kind]}_{stamp:012x}{tail}"

@@ -1,0 +1,28 @@
+"""The house rules that a tool can measure: file and function length over src/."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_file_has_at_most_400_lines_and_a_function_60(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    long = [
+        f"{node.name} at line {node.lineno}: {node.end_lineno - node.lineno + 1} lines"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno + 1 > 60
+    ]
+    assert long == []
+
+
+def test_no_file_names_itself_for_nothing() -> None:
+    vague = {"utils.py", "helpers.py", "common.py", "misc.py", "manager.py"}
+    assert [p for p in FILES if p.name in vague] == []
