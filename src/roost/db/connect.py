@@ -1,0 +1,115 @@
+"""Opens a SQLite file with the settings all connections share; names what is wrong with it."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import SystemRandom
+from typing import Final, TypeVar
+
+from roost.core.errors import StorageError
+
+BUSY_LIMIT: Final = 30.0
+"""Seconds a transaction waits for another process before it gives up."""
+_BUSY_STEP_MS: Final = 50
+T = TypeVar("T")
+_jitter = SystemRandom()
+
+
+class DamagedError(StorageError):
+    """The file is not a sound SQLite database."""
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection to `path` in autocommit mode; the file must exist.
+
+    Raises `StorageError` if it cannot be opened.
+    """
+    try:
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_STEP_MS / 1000, isolation_level=None, check_same_thread=False
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA journal_size_limit=33554432")
+        if read_only:
+            connection.execute("PRAGMA query_only=ON")
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    return connection
+
+
+def create_private(path: Path) -> None:
+    """Make an empty file for the database that only its owner can read, unless it is there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StorageError(
+            f"cannot write the database {path}: {error.strerror}",
+            hint="Make the folder writable, or set ROOST_HOME to another one.",
+        ) from error
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, path: Path) -> str:
+    """Switch to WAL where the file system can, else to a truncated journal; tell which."""
+
+    def switch() -> str:
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        if mode != "wal":
+            mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+        if mode != "wal":
+            mode = connection.execute("PRAGMA journal_mode=TRUNCATE").fetchone()[0]
+        return str(mode)
+
+    return patiently(switch, path)
+
+
+def patiently(action: Callable[[], T], path: Path, limit: float = BUSY_LIMIT) -> T:
+    """Run `action`, again after a random pause while another process holds the lock.
+
+    Raises `StorageError` naming the file after `limit` seconds, and for every other fault.
+    """
+    deadline = time.monotonic() + limit
+    pause = 0.002
+    while True:
+        try:
+            return action()
+        except sqlite3.Error as error:
+            if not _is_busy(error) or time.monotonic() >= deadline:
+                raise explain(error, path) from error
+        time.sleep(pause * _jitter.uniform(0.5, 1.5))
+        pause = min(pause * 2, 0.25)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and (code & 0xFF) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def explain(error: sqlite3.Error, path: Path) -> StorageError:
+    """The error of SQLite as one that says what happened to which file and what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return DamagedError(
+            f"the database {path} is damaged: {error}",
+            hint="Start roost again: it sets the damaged file aside and opens a fresh one.",
+        )
+    words = {
+        sqlite3.SQLITE_FULL: ("the disk is full", "Free some space; nothing was half written."),
+        sqlite3.SQLITE_BUSY: (
+            f"another process has held the lock for {BUSY_LIMIT:.0f} s",
+            "Stop the other process, or try again.",
+        ),
+        sqlite3.SQLITE_READONLY: ("it is read-only", "Make the file and its folder writable."),
+        sqlite3.SQLITE_CANTOPEN: ("it cannot be opened", "Check that its folder is writable."),
+        sqlite3.SQLITE_PROTOCOL: (
+            "its file system cannot lock files",
+            "Set ROOST_HOME to a folder on a local disk.",
+        ),
+        sqlite3.SQLITE_IOERR: ("the disk reported an error", "Check the disk and its free space."),
+    }
+    what, hint = words.get(code, (str(error), "See `roost doctor`."))
+    return StorageError(f"the database {path}: {what} ({error})", hint=hint)

@@ -1,0 +1,61 @@
+"""Numbered migrations, applied in order in one transaction.
+
+Each is a function of the connection; its place in `MIGRATIONS` is its number, so none is ever
+removed or reordered. The SQL stays within what PostgreSQL also understands.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+from roost.core.failpoints import failpoint
+from roost.db.schema import FIRST_TABLES
+
+
+def _create_first_tables(connection: sqlite3.Connection) -> None:
+    for statement in FIRST_TABLES:
+        connection.execute(statement)
+
+
+MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_create_first_tables,)
+LATEST: Final = len(MIGRATIONS)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """The number of the last migration that this file has seen; 0 for an empty file."""
+    known = connection.execute(
+        "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'meta'"
+    ).fetchone()[0]
+    if not known:
+        return 0
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Apply what is missing. One transaction: afterwards the file is new, or as it was.
+
+    Several processes may call it at once; the lock lets one through and the others find nothing
+    left to do.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        failpoint("migrate.begin")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+        )
+        for step in MIGRATIONS[version_of(connection) :]:
+            step(connection)
+            failpoint("migrate.step")
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES ('schema', ?)"
+            " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (str(LATEST),),
+        )
+        failpoint("migrate.commit")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    failpoint("migrate.end")

@@ -1,0 +1,192 @@
+"""The tables as the first migration makes them. Times are milliseconds since the epoch."""
+
+from typing import Final
+
+_SESSION: Final = """
+CREATE TABLE session (
+  id TEXT PRIMARY KEY,
+  project_id TEXT NOT NULL,
+  parent_id TEXT REFERENCES session (id) ON DELETE CASCADE,
+  directory TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  title TEXT NOT NULL,
+  title_source TEXT NOT NULL,
+  permission TEXT,
+  version TEXT NOT NULL,
+  revision INTEGER NOT NULL DEFAULT 0,
+  cancel_epoch INTEGER NOT NULL DEFAULT 0,
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  archived BIGINT
+)"""
+
+_ACTOR: Final = """
+CREATE TABLE actor (
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  actor_id TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  fronts INTEGER NOT NULL,
+  parent_session_id TEXT,
+  parent_actor_id TEXT,
+  agent TEXT NOT NULL,
+  description TEXT NOT NULL DEFAULT '',
+  model TEXT,
+  variant TEXT,
+  lifecycle TEXT NOT NULL,
+  background INTEGER NOT NULL DEFAULT 0,
+  context_mode TEXT NOT NULL DEFAULT 'none',
+  context_watermark TEXT,
+  tools TEXT,
+  task_id TEXT,
+  depth INTEGER NOT NULL DEFAULT 0,
+  status TEXT NOT NULL,
+  owner TEXT,
+  fence INTEGER NOT NULL DEFAULT 0,
+  lease_until BIGINT NOT NULL DEFAULT 0,
+  cancel TEXT,
+  retry TEXT,
+  last_activity BIGINT NOT NULL,
+  current_turn TEXT,
+  turns INTEGER NOT NULL DEFAULT 0,
+  created BIGINT NOT NULL,
+  PRIMARY KEY (session_id, actor_id)
+)"""
+
+_TURN: Final = """
+CREATE TABLE turn (
+  id TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL,
+  actor_id TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  outcome TEXT,
+  reported_status TEXT,
+  summary TEXT,
+  result_message_id TEXT,
+  error TEXT,
+  budgets TEXT NOT NULL,
+  steps INTEGER NOT NULL DEFAULT 0,
+  tokens BIGINT NOT NULL DEFAULT 0,
+  cost DOUBLE PRECISION NOT NULL DEFAULT 0,
+  started BIGINT NOT NULL,
+  ended BIGINT,
+  FOREIGN KEY (session_id, actor_id) REFERENCES actor (session_id, actor_id) ON DELETE CASCADE,
+  UNIQUE (session_id, actor_id, number)
+)"""
+
+_INBOX: Final = """
+CREATE TABLE inbox (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  receiver_session TEXT NOT NULL,
+  receiver_actor TEXT NOT NULL,
+  sender_session TEXT,
+  sender_actor TEXT,
+  sender_turn TEXT,
+  kind TEXT NOT NULL,
+  body TEXT NOT NULL,
+  reply_to TEXT,
+  key TEXT,
+  wake INTEGER NOT NULL DEFAULT 1,
+  state TEXT NOT NULL,
+  message_id TEXT,
+  turn_id TEXT,
+  created BIGINT NOT NULL,
+  delivered BIGINT,
+  FOREIGN KEY (receiver_session, receiver_actor)
+    REFERENCES actor (session_id, actor_id) ON DELETE CASCADE,
+  UNIQUE (receiver_session, receiver_actor, key)
+)"""
+
+_MESSAGE: Final = """
+CREATE TABLE message (
+  id TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  actor_id TEXT NOT NULL,
+  turn_id TEXT,
+  seq INTEGER NOT NULL,
+  role TEXT NOT NULL,
+  data TEXT NOT NULL,
+  UNIQUE (session_id, seq)
+)"""
+
+_PART: Final = """
+CREATE TABLE part (
+  id TEXT PRIMARY KEY,
+  message_id TEXT NOT NULL REFERENCES message (id) ON DELETE CASCADE,
+  session_id TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  data TEXT NOT NULL,
+  UNIQUE (message_id, seq)
+)"""
+
+# Text that is still streaming is appended here and folded into its part when the part ends, so that
+# the bytes written grow with the text and not with its square.
+_PART_TAIL: Final = """
+CREATE TABLE part_tail (
+  part_id TEXT NOT NULL REFERENCES part (id) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (part_id, seq)
+)"""
+
+_ASK: Final = """
+CREATE TABLE ask (
+  id TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  actor_id TEXT NOT NULL,
+  turn_id TEXT,
+  kind TEXT NOT NULL,
+  request TEXT NOT NULL,
+  state TEXT NOT NULL,
+  answer TEXT,
+  created BIGINT NOT NULL,
+  answered BIGINT
+)"""
+
+_PERMISSION_GRANT: Final = """
+CREATE TABLE permission_grant (
+  project_id TEXT NOT NULL,
+  permission TEXT NOT NULL,
+  pattern TEXT NOT NULL,
+  created BIGINT NOT NULL,
+  PRIMARY KEY (project_id, permission, pattern)
+)"""
+
+_TASK: Final = """
+CREATE TABLE task (
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  id TEXT NOT NULL,
+  parent_id TEXT,
+  seq INTEGER NOT NULL,
+  summary TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT NOT NULL DEFAULT '',
+  owner TEXT,
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  PRIMARY KEY (session_id, id)
+)"""
+
+FIRST_TABLES: Final = (
+    _SESSION,
+    "CREATE INDEX session_by_update ON session (updated)",
+    "CREATE INDEX session_by_parent ON session (parent_id)",
+    _ACTOR,
+    "CREATE INDEX actor_by_owner ON actor (owner)",
+    _TURN,
+    _INBOX,
+    "CREATE INDEX inbox_by_receiver ON inbox (receiver_session, receiver_actor, state, seq)",
+    _MESSAGE,
+    "CREATE INDEX message_by_actor ON message (session_id, actor_id, seq)",
+    _PART,
+    "CREATE INDEX part_by_session ON part (session_id)",
+    _PART_TAIL,
+    _ASK,
+    "CREATE INDEX ask_by_state ON ask (state, session_id)",
+    _PERMISSION_GRANT,
+    _TASK,
+)

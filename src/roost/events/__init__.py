@@ -1,0 +1,1 @@
+"""What clients see: events of committed transactions, and the bus that carries them."""

@@ -1,0 +1,177 @@
+"""Sessions and messages. Stored JSON and wire JSON are the same: OpenCode's v1.14 shapes
+(`@opencode-ai/sdk` 1.14, `types.gen.d.ts`).
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.sessions.parts import Part, Tokens
+from roost.sessions.wire_names import wire_name
+
+MAIN = "main"
+"""The actor id of a session's first actor."""
+
+
+class SessionTime(Struct, frozen=True, omit_defaults=True):
+    """Milliseconds since the epoch."""
+
+    created: int
+    updated: int
+    archived: int | None = None
+
+
+class Session(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """A conversation in a directory."""
+
+    id: str
+    slug: str
+    project_id: str
+    directory: str
+    title: str
+    version: str
+    time: SessionTime
+    parent_id: str | None = None
+    permission: list[dict[str, str]] | None = None
+    """Rules of this session alone: `{permission, pattern, action}`."""
+    revision: int = 0
+    """Counts changes of the title, so that two writers notice each other."""
+
+
+class ModelName(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """A model as clients name it."""
+
+    provider_id: str
+    model_id: str
+    variant: str | None = None
+
+    @property
+    def ref(self) -> str:
+        """`provider/model`."""
+        return f"{self.provider_id}/{self.model_id}"
+
+
+class MessageTime(Struct, frozen=True, omit_defaults=True):
+    """Milliseconds since the epoch; `completed` is missing while the message grows."""
+
+    created: int
+    completed: int | None = None
+
+
+class MessageError(Struct, frozen=True):
+    """Why a message has no good end: a name of OpenCode's list and its data."""
+
+    name: Literal[
+        "ProviderAuthError",
+        "UnknownError",
+        "MessageOutputLengthError",
+        "MessageAbortedError",
+        "StructuredOutputError",
+        "ContextOverflowError",
+        "APIError",
+        "InvalidOutputError",
+        "ContentFilterError",
+        "LimitError",
+        "RepetitionError",
+    ]
+    data: dict[str, Any]
+
+    @property
+    def message(self) -> str:
+        """The words for people."""
+        return str(self.data.get("message", self.name))
+
+
+class UserInfo(
+    Struct, frozen=True, tag_field="role", tag="user", rename=wire_name, omit_defaults=True
+):
+    """What was said to an actor, and how it is to answer."""
+
+    id: str
+    session_id: str
+    time: MessageTime
+    agent: str
+    model: ModelName
+    agent_id: str | None = None
+    """The actor, unless it is the main one."""
+    format: dict[str, Any] | None = None
+    summary: dict[str, Any] | None = None
+    system: str | None = None
+    tools: dict[str, bool] | None = None
+    provenance: dict[str, Any] | None = None
+    """Where it came from if not from a person: inbox kinds and senders."""
+
+
+class MessagePath(Struct, frozen=True):
+    """Working directory and project root of a step."""
+
+    cwd: str
+    root: str
+
+
+class AssistantInfo(
+    Struct, frozen=True, tag_field="role", tag="assistant", rename=wire_name, omit_defaults=True
+):
+    """What a model said in one step."""
+
+    id: str
+    session_id: str
+    time: MessageTime
+    parent_id: str
+    model_id: str
+    provider_id: str
+    mode: str
+    agent: str
+    path: MessagePath
+    cost: float
+    tokens: Tokens
+    agent_id: str | None = None
+    error: MessageError | None = None
+    finish: str | None = None
+    variant: str | None = None
+    structured: Any = None
+    hidden: bool = False
+    """Left out of what the model sees, for example a step that only repeated itself."""
+
+
+Info = UserInfo | AssistantInfo
+
+
+class Message(Struct, frozen=True):
+    """A message with its parts, as the wire shows it."""
+
+    info: Info
+    parts: tuple[Part, ...] = ()
+
+
+class TodoItem(Struct, frozen=True):
+    """A task as OpenCode's clients list it."""
+
+    content: str
+    status: str
+    priority: str = "medium"
+
+
+_info_decoder = msgspec.json.Decoder(Info)
+_encoder = msgspec.json.Encoder()
+
+
+def decode_info(data: str) -> Info:
+    """The head of a message from JSON text."""
+    return _info_decoder.decode(data)
+
+
+def encode_info(info: Info) -> str:
+    """The head of a message as JSON text."""
+    return _encoder.encode(info).decode()
+
+
+class NewSession(Struct, frozen=True, kw_only=True):
+    """What a session is made of."""
+
+    directory: str
+    project_id: str
+    title: str = ""
+    parent_id: str | None = None
+    permission: list[dict[str, str]] | None = None

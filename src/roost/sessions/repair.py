@@ -1,0 +1,66 @@
+"""Closes what a stopped process left open in one actor's slice. A second repair changes nothing."""
+
+import msgspec
+
+from roost.core.clock import now_ms
+from roost.db.transaction import Transaction
+from roost.sessions import transcript
+from roost.sessions.models import AssistantInfo, Message, MessageError
+from roost.sessions.parts import (
+    Part,
+    ReasoningPart,
+    Span,
+    TextPart,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+    ToolTime,
+    is_open,
+)
+
+INTERRUPTED = (
+    "The process stopped while this tool ran. It may have had effects; check before you repeat it."
+)
+NEVER_STARTED = "The process stopped before this tool started. It had no effect."
+
+
+def closed(part: Part, now: int, words: str = INTERRUPTED) -> Part:
+    """`part` in a final state: text as far as it came, a tool as an error that says why."""
+    match part:
+        case ToolPart(state=ToolPending() as state):
+            ended = ToolTime(now, now)
+            failed = ToolFailed(state.input, NEVER_STARTED, ended, {"interrupted": True})
+            return msgspec.structs.replace(part, state=failed)
+        case ToolPart(state=ToolRunning() as state):
+            metadata = {**(state.metadata or {}), "interrupted": True}
+            failed = ToolFailed(state.input, words, ToolTime(state.time.start, now), metadata)
+            return msgspec.structs.replace(part, state=failed)
+        case TextPart(time=Span() as span) | ReasoningPart(time=Span() as span):
+            return msgspec.structs.replace(part, time=Span(span.start, span.end or now))
+        case _:
+            return part
+
+
+def repair(tx: Transaction, session_id: str, actor_id: str) -> list[Message]:
+    """Close every open part and message of the slice, and give the slice as it then is."""
+    now = now_ms()
+    return [_mend(tx, message, now) for message in transcript.load(tx, session_id, actor_id)]
+
+
+def _mend(tx: Transaction, message: Message, now: int) -> Message:
+    info = message.info
+    if not isinstance(info, AssistantInfo) or info.time.completed is not None:
+        return message
+    parts = tuple(closed(part, now) for part in message.parts)
+    for old, new in zip(message.parts, parts, strict=True):
+        if is_open(old):
+            transcript.put_part(tx, new)
+    info = msgspec.structs.replace(
+        info,
+        time=msgspec.structs.replace(info.time, completed=now),
+        error=info.error
+        or MessageError("MessageAbortedError", {"message": "The process stopped during this step"}),
+    )
+    transcript.update_message(tx, info)
+    return Message(info, parts)

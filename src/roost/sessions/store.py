@@ -1,0 +1,206 @@
+"""The SQL of sessions. Every write emits the event that tells clients of it."""
+
+import sqlite3
+
+import msgspec
+
+from roost import __version__
+from roost.core.clock import now_ms
+from roost.core.errors import ConflictError, NotFoundError
+from roost.core.ids import new_id
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.sessions.models import NewSession, Session, SessionTime
+
+_COLUMNS = "id, slug, project_id, directory, title, version, created, updated, archived, parent_id, permission, revision"
+NEW_TITLE = "New session"
+
+
+def create(tx: Transaction, new: NewSession) -> Session:
+    """Store a session without actors and tell clients."""
+    now = now_ms()
+    session = Session(
+        id=new_id("session"),
+        slug="",
+        project_id=new.project_id,
+        directory=new.directory,
+        title=new.title or NEW_TITLE,
+        version=__version__,
+        time=SessionTime(created=now, updated=now),
+        parent_id=new.parent_id,
+        permission=new.permission,
+    )
+    session = msgspec.structs.replace(session, slug=session.id[-8:].lower())
+    insert(tx, session, "user" if new.title else "fallback")
+    return session
+
+
+def insert(tx: Transaction, session: Session, title_source: str = "user") -> None:
+    """Store `session` as it is. Raises `ConflictError` if its id is taken."""
+    if tx.one("SELECT 1 FROM session WHERE id = ?", (session.id,)):
+        raise ConflictError(f"session {session.id} is there already")
+    permission = msgspec.json.encode(session.permission).decode() if session.permission else None
+    tx.run(
+        f"INSERT INTO session ({_COLUMNS}, title_source) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            session.id,
+            session.slug,
+            session.project_id,
+            session.directory,
+            session.title,
+            session.version,
+            session.time.created,
+            session.time.updated,
+            session.time.archived,
+            session.parent_id,
+            permission,
+            session.revision,
+            title_source,
+        ),
+    )
+    _tell(tx, "session.created", session)
+
+
+def _tell(tx: Transaction, type_: str, session: Session) -> None:
+    tx.emit(
+        Event(
+            type_,
+            {"sessionID": session.id, "info": session},
+            session_id=session.id,
+            directory=session.directory,
+        )
+    )
+
+
+def _from_row(row: sqlite3.Row) -> Session:
+    return Session(
+        id=row["id"],
+        slug=row["slug"],
+        project_id=row["project_id"],
+        directory=row["directory"],
+        title=row["title"],
+        version=row["version"],
+        time=SessionTime(row["created"], row["updated"], row["archived"]),
+        parent_id=row["parent_id"],
+        permission=msgspec.json.decode(row["permission"]) if row["permission"] else None,
+        revision=row["revision"],
+    )
+
+
+def find(db: Reader, session_id: str) -> Session | None:
+    """The session of that id, or None."""
+    row = db.one(f"SELECT {_COLUMNS} FROM session WHERE id = ?", (session_id,))
+    return _from_row(row) if row else None
+
+
+def get(db: Reader, session_id: str) -> Session:
+    """The session of that id. Raises `NotFoundError`."""
+    if (session := find(db, session_id)) is None:
+        raise NotFoundError(
+            f"there is no session {session_id}", hint="See `roost sessions list --all`."
+        )
+    return session
+
+
+def listed(
+    db: Reader,
+    *,
+    directory: str | None = None,
+    project_id: str | None = None,
+    roots: bool = False,
+    search: str | None = None,
+    since: int | None = None,
+    limit: int = 100,
+) -> list[Session]:
+    """Sessions that match everything given, the last used first.
+
+    `roots` leaves out sessions with a parent; `since` is milliseconds since the epoch.
+    """
+    conditions: list[tuple[str, object]] = []
+    if directory is not None:
+        conditions.append(("directory = ?", directory))
+    if project_id is not None:
+        conditions.append(("project_id = ?", project_id))
+    if search:
+        conditions.append(("lower(title) LIKE ?", f"%{search.lower()}%"))
+    if since is not None:
+        conditions.append(("updated >= ?", since))
+    where = " AND ".join([text for text, _ in conditions] + ["parent_id IS NULL"] * roots)
+    rows = db.all(
+        f"SELECT {_COLUMNS} FROM session {'WHERE ' + where if where else ''}"
+        " ORDER BY updated DESC, id LIMIT ?",
+        (*(value for _, value in conditions), limit),
+    )
+    return [_from_row(row) for row in rows]
+
+
+def children(db: Reader, session_id: str) -> list[Session]:
+    """The sessions whose parent this is, oldest first."""
+    rows = db.all(
+        f"SELECT {_COLUMNS} FROM session WHERE parent_id = ? ORDER BY created, id", (session_id,)
+    )
+    return [_from_row(row) for row in rows]
+
+
+def touch(tx: Transaction, session_id: str, now: int) -> None:
+    """Note that something happened in the session."""
+    tx.run("UPDATE session SET updated = ? WHERE id = ?", (now, session_id))
+    _tell(tx, "session.updated", get(tx, session_id))
+
+
+def set_title(
+    tx: Transaction, session_id: str, title: str, *, source: str, revision: int | None = None
+) -> Session:
+    """Rename the session.
+
+    With `revision` the change is refused with `ConflictError` if somebody else renamed it since.
+    A title made by a model (`source="model"`) never replaces one that a person chose.
+    """
+    row = tx.one("SELECT revision, title_source FROM session WHERE id = ?", (session_id,))
+    if row is None:
+        raise NotFoundError(f"there is no session {session_id}")
+    if revision is not None and row["revision"] != revision:
+        raise ConflictError(f"session {session_id} was renamed meanwhile")
+    if source != "model" or row["title_source"] == "fallback":
+        tx.run(
+            "UPDATE session SET title = ?, title_source = ?, revision = revision + 1, updated = ?"
+            " WHERE id = ?",
+            (title, source, now_ms(), session_id),
+        )
+        _tell(tx, "session.updated", get(tx, session_id))
+    return get(tx, session_id)
+
+
+def set_archived(tx: Transaction, session_id: str, archived: int | None) -> Session:
+    """Move the session out of (or back into) the list of current ones."""
+    tx.run("UPDATE session SET archived = ? WHERE id = ?", (archived, session_id))
+    session = get(tx, session_id)
+    _tell(tx, "session.updated", session)
+    return session
+
+
+def set_permission(tx: Transaction, session_id: str, rules: list[dict[str, str]]) -> Session:
+    """Append `rules` to the session's own permission rules."""
+    known = get(tx, session_id).permission or []
+    tx.run(
+        "UPDATE session SET permission = ? WHERE id = ?",
+        (msgspec.json.encode(known + rules).decode(), session_id),
+    )
+    session = get(tx, session_id)
+    _tell(tx, "session.updated", session)
+    return session
+
+
+def delete(tx: Transaction, session_id: str) -> None:
+    """Remove the session with all that belongs to it, its child sessions included."""
+    for child in children(tx, session_id):
+        delete(tx, child.id)
+    session = get(tx, session_id)
+    tx.run("DELETE FROM session WHERE id = ?", (session_id,))
+    _tell(tx, "session.deleted", session)
+
+
+def has_fallback_title(db: Reader, session_id: str) -> bool:
+    """Whether nobody has given the session a title yet."""
+    row = db.one("SELECT title_source FROM session WHERE id = ?", (session_id,))
+    return row is not None and row["title_source"] == "fallback"

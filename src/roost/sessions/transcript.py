@@ -1,0 +1,231 @@
+"""The SQL of messages and parts: append, change, stream, load. Every write emits its event.
+
+Order is `seq`, never the id or the clock.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+
+import msgspec
+
+from roost.core.clock import now_ms
+from roost.core.errors import ConflictError, NotFoundError
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.sessions.models import Info, Message, decode_info, encode_info
+from roost.sessions.parts import (
+    Part,
+    ReasoningPart,
+    TextPart,
+    decode_part,
+    encode_part,
+    part_type,
+)
+
+
+def append_message(
+    tx: Transaction, message: Message, *, actor_id: str, turn_id: str | None
+) -> None:
+    """Add `message` at the end of its session. Raises `ConflictError` if its id is taken."""
+    info = message.info
+    if tx.one("SELECT 1 FROM message WHERE id = ?", (info.id,)):
+        raise ConflictError(f"message {info.id} is there already")
+    last = tx.one("SELECT max(seq) AS seq FROM message WHERE session_id = ?", (info.session_id,))
+    tx.run(
+        "INSERT INTO message (id, session_id, actor_id, turn_id, seq, role, data)"
+        " VALUES (?,?,?,?,?,?,?)",
+        (
+            info.id,
+            info.session_id,
+            actor_id,
+            turn_id,
+            ((last["seq"] if last else None) or 0) + 1,
+            str(info.__struct_config__.tag),
+            encode_info(info),
+        ),
+    )
+    tell_message(tx, info)
+    for part in message.parts:
+        put_part(tx, part)
+
+
+def tell_message(tx: Transaction, info: Info) -> None:
+    """Emit `message.updated`."""
+    tx.emit(
+        Event(
+            "message.updated",
+            {"sessionID": info.session_id, "info": info},
+            session_id=info.session_id,
+        )
+    )
+
+
+def tell_part(tx: Transaction, part: Part) -> None:
+    """Emit `message.part.updated`."""
+    shown = part if isinstance(part, msgspec.Struct) and not hasattr(part, "raw") else None
+    tx.emit(
+        Event(
+            "message.part.updated",
+            {
+                "sessionID": part.session_id,
+                "part": shown if shown is not None else msgspec.Raw(encode_part(part).encode()),
+                "time": now_ms(),
+            },
+            session_id=part.session_id,
+            part_id=part.id,
+        )
+    )
+
+
+def update_message(tx: Transaction, info: Info) -> None:
+    """Replace the head of a message."""
+    if not tx.run("UPDATE message SET data = ? WHERE id = ?", (encode_info(info), info.id)):
+        raise NotFoundError(f"there is no message {info.id}")
+    tell_message(tx, info)
+
+
+def put_part(tx: Transaction, part: Part) -> None:
+    """Add a part at the end of its message, or replace the part of that id with its text whole."""
+    changed = tx.run("UPDATE part SET data = ? WHERE id = ?", (encode_part(part), part.id))
+    if changed:
+        tx.run("DELETE FROM part_tail WHERE part_id = ?", (part.id,))
+    else:
+        last = tx.one("SELECT max(seq) AS seq FROM part WHERE message_id = ?", (part.message_id,))
+        tx.run(
+            "INSERT INTO part (id, message_id, session_id, seq, type, data) VALUES (?,?,?,?,?,?)",
+            (
+                part.id,
+                part.message_id,
+                part.session_id,
+                ((last["seq"] if last else None) or 0) + 1,
+                part_type(part),
+                encode_part(part),
+            ),
+        )
+    tell_part(tx, part)
+
+
+def append_tail(tx: Transaction, part_id: str, text: str) -> None:
+    """Save more text of a part that is still streaming. No event: clients have had the deltas."""
+    tx.run(
+        "INSERT INTO part_tail (part_id, seq, text)"
+        " SELECT ?, coalesce(max(seq), 0) + 1, ? FROM part_tail WHERE part_id = ?",
+        (part_id, text, part_id),
+    )
+
+
+def remove_part(tx: Transaction, part: Part) -> None:
+    """Take a part out, for example of an attempt that failed."""
+    tx.run("DELETE FROM part WHERE id = ?", (part.id,))
+    tx.emit(
+        Event(
+            "message.part.removed",
+            {"sessionID": part.session_id, "messageID": part.message_id, "partID": part.id},
+            session_id=part.session_id,
+            part_id=part.id,
+        )
+    )
+
+
+def remove_message(tx: Transaction, session_id: str, message_id: str) -> None:
+    """Take a message out with its parts. Raises `NotFoundError`."""
+    if not tx.run("DELETE FROM message WHERE id = ? AND session_id = ?", (message_id, session_id)):
+        raise NotFoundError(f"there is no message {message_id} in session {session_id}")
+    tx.emit(
+        Event(
+            "message.removed",
+            {"sessionID": session_id, "messageID": message_id},
+            session_id=session_id,
+        )
+    )
+
+
+def _with_tail(part: Part, tail: str) -> Part:
+    if isinstance(part, TextPart | ReasoningPart):
+        return msgspec.structs.replace(part, text=part.text + tail)
+    return part
+
+
+def _tails(db: Reader, session_id: str) -> dict[str, str]:
+    rows = db.all(
+        "SELECT t.part_id, t.text FROM part_tail t JOIN part p ON p.id = t.part_id"
+        " WHERE p.session_id = ? ORDER BY t.part_id, t.seq",
+        (session_id,),
+    )
+    tails: dict[str, str] = {}
+    for row in rows:
+        tails[row["part_id"]] = tails.get(row["part_id"], "") + row["text"]
+    return tails
+
+
+def _assemble(
+    messages: Iterable[sqlite3.Row], parts: Iterable[sqlite3.Row], tails: dict[str, str]
+) -> list[Message]:
+    by_message: dict[str, list[Part]] = {}
+    for row in parts:
+        part = decode_part(row["data"])
+        if part.id in tails:
+            part = _with_tail(part, tails[part.id])
+        by_message.setdefault(part.message_id, []).append(part)
+    return [
+        Message(decode_info(row["data"]), tuple(by_message.get(row["id"], ()))) for row in messages
+    ]
+
+
+def load(
+    db: Reader,
+    session_id: str,
+    actor_id: str | None,
+    *,
+    limit: int | None = None,
+    before: int | None = None,
+) -> list[Message]:
+    """The messages of one actor (None: of all), oldest first, streaming text as far as saved.
+
+    With `limit` only the newest so many; with `before` only those with a smaller `seq`.
+    """
+    rows = db.all(
+        "SELECT id, data FROM message WHERE session_id = ?"
+        " AND (? IS NULL OR actor_id = ?) AND (? IS NULL OR seq < ?)"
+        " ORDER BY seq DESC LIMIT ?",
+        (session_id, actor_id, actor_id, before, before, -1 if limit is None else limit),
+    )
+    rows.reverse()
+    if not rows:
+        return []
+    if limit is None and before is None:
+        parts = db.all(
+            "SELECT p.data FROM part p JOIN message m ON m.id = p.message_id"
+            " WHERE m.session_id = ? AND (? IS NULL OR m.actor_id = ?)"
+            " ORDER BY m.seq, p.seq",
+            (session_id, actor_id, actor_id),
+        )
+    else:
+        parts = [part for row in rows for part in _part_rows(db, row["id"])]
+    return _assemble(rows, parts, _tails(db, session_id))
+
+
+def _part_rows(db: Reader, message_id: str) -> list[sqlite3.Row]:
+    return db.all("SELECT data FROM part WHERE message_id = ? ORDER BY seq", (message_id,))
+
+
+def find_message(db: Reader, session_id: str, message_id: str) -> Message | None:
+    """One message with its parts, or None."""
+    row = db.one(
+        "SELECT id, data FROM message WHERE id = ? AND session_id = ?", (message_id, session_id)
+    )
+    if row is None:
+        return None
+    return _assemble([row], _part_rows(db, message_id), _tails(db, session_id))[0]
+
+
+def seq_of(db: Reader, message_id: str) -> int | None:
+    """The place of a message in its session, or None."""
+    row = db.one("SELECT seq FROM message WHERE id = ?", (message_id,))
+    return None if row is None else int(row["seq"])
+
+
+def last_id(db: Reader, session_id: str) -> str | None:
+    """The greatest message id of a session: new ids must sort after it."""
+    row = db.one("SELECT max(id) AS id FROM message WHERE session_id = ?", (session_id,))
+    return row["id"] if row else None
