@@ -12,7 +12,10 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.sessions.models import NewSession, Session, SessionTime
 
-_COLUMNS = "id, slug, project_id, directory, title, version, created, updated, archived, parent_id, permission, revision"
+_COLUMNS = (
+    "id, slug, project_id, directory, title, version, created, updated, archived, parent_id,"
+    " permission, revision"
+)
 NEW_TITLE = "New session"
 
 

@@ -17,6 +17,7 @@ from roost.sessions.parts import (
     Part,
     ReasoningPart,
     TextPart,
+    UnknownPart,
     decode_part,
     encode_part,
     part_type,
@@ -62,13 +63,12 @@ def tell_message(tx: Transaction, info: Info) -> None:
 
 def tell_part(tx: Transaction, part: Part) -> None:
     """Emit `message.part.updated`."""
-    shown = part if isinstance(part, msgspec.Struct) and not hasattr(part, "raw") else None
     tx.emit(
         Event(
             "message.part.updated",
             {
                 "sessionID": part.session_id,
-                "part": shown if shown is not None else msgspec.Raw(encode_part(part).encode()),
+                "part": part.raw if isinstance(part, UnknownPart) else part,
                 "time": now_ms(),
             },
             session_id=part.session_id,

@@ -1,0 +1,130 @@
+"""Actors, turns, and the claim under which a process may write for one."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.inbox.models import Address
+from roost.sessions.wire_names import wire_name
+
+Mode = Literal["main", "subagent", "peer"]
+Status = Literal["idle", "pending", "running"]
+Outcome = Literal["success", "failure", "cancelled", "interrupted"]
+CancelMode = Literal["graceful", "forced"]
+Reason = Literal["prompt", "mail", "resume"]
+
+
+class RetryState(Struct, frozen=True, omit_defaults=True):
+    """A model call failed and is waiting to be tried again."""
+
+    attempt: int
+    message: str
+    next: int
+    """Milliseconds since the epoch of the next try."""
+
+
+class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """One worker of a session: a slice of its messages, an inbox, at most one running turn."""
+
+    session_id: str
+    actor_id: str
+    mode: Mode
+    fronts: bool
+    """Its state is the session's: clients show the session as busy while it runs."""
+    agent: str
+    lifecycle: Literal["persistent", "ephemeral"]
+    status: Status
+    created: int
+    last_activity: int
+    parent: Address | None = None
+    description: str = ""
+    model: str | None = None
+    """`provider/model` of its last turn."""
+    variant: str | None = None
+    background: bool = False
+    depth: int = 0
+    owner: str | None = None
+    fence: int = 0
+    lease_until: int = 0
+    cancel: CancelMode | None = None
+    retry: RetryState | None = None
+    current_turn: str | None = None
+    turns: int = 0
+
+    @property
+    def address(self) -> Address:
+        """Where mail for it goes."""
+        return Address(self.session_id, self.actor_id)
+
+
+class Budgets(Struct, frozen=True):
+    """The named limits of a turn and what was used of them. Kept in the turn's row."""
+
+    limits: dict[str, float] = {}
+    used: dict[str, float] = {}
+
+    def left(self, name: str) -> float:
+        """How much of `name` is left; infinite where no limit is set."""
+        return self.limits.get(name, float("inf")) - self.used.get(name, 0)
+
+    def spend(self, **amounts: float) -> "Budgets":
+        """The budgets after using `amounts` more."""
+        used = dict(self.used)
+        for name, amount in amounts.items():
+            used[name] = used.get(name, 0) + amount
+        return msgspec.structs.replace(self, used=used)
+
+    def refill(self, names: frozenset[str]) -> "Budgets":
+        """The budgets as if nothing of `names` had been used."""
+        return msgspec.structs.replace(
+            self, used={name: used for name, used in self.used.items() if name not in names}
+        )
+
+
+class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """From waking to idle. Outcomes live here, never on the actor."""
+
+    id: str
+    session_id: str
+    actor_id: str
+    number: int
+    fence: int
+    reason: Reason
+    phase: Literal["running", "finalizing", "ended"]
+    budgets: Budgets
+    started: int
+    outcome: Outcome | None = None
+    result_message_id: str | None = None
+    error: dict[str, Any] | None = None
+    steps: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    """US dollars."""
+    ended: int | None = None
+
+
+class Claim(Struct, frozen=True):
+    """The right to write for an actor during one turn; worthless once the fence has moved."""
+
+    actor: Actor
+    turn: Turn
+    took_over: bool
+    """An earlier owner's lease had run out."""
+
+    @property
+    def address(self) -> Address:
+        """The actor it is for."""
+        return self.actor.address
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """How a turn ended."""
+
+    outcome: Outcome
+    result_message_id: str | None = None
+    error: dict[str, Any] | None = None
+
+
+Settled = Literal["idle", "pending", "more"]
+"""`idle`: it sleeps; `pending`: the turn ended but mail waits; `more`: the turn goes on with it."""

@@ -1,0 +1,52 @@
+"""Tells whether the process that owns an actor is dead, by proof and not by silence.
+
+Every process holds an exclusive lock on a file of its own for as long as it lives. The kernel gives
+the lock back at death, whatever kind of death it was. Who can take the lock has proof.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+
+from roost.core.ids import new_id
+
+
+class Owner:
+    """This process, as other processes on the same database see it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.id = new_id("process")
+        self._folder = folder
+        self._path = folder / f"{self.id}.lock"
+        self._handle = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
+        os.write(self._handle, f"{os.getpid()}\n".encode())
+
+    def is_dead(self, owner_id: str) -> bool:
+        """Whether the process `owner_id` has provably ended. False also when nobody can tell."""
+        if owner_id == self.id or "/" in owner_id:
+            return False
+        path = self._folder / f"{owner_id}.lock"
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+        return True
+
+    def remove_dead(self, still_named: set[str]) -> None:
+        """Delete the lock files of dead processes that no actor names any more."""
+        for path in self._folder.glob("*.lock"):
+            if path.stem not in still_named and self.is_dead(path.stem):
+                path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Give the lock back; for a process that ends in order."""
+        self._path.unlink(missing_ok=True)
+        os.close(self._handle)

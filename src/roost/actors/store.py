@@ -1,0 +1,251 @@
+"""The SQL of actors and turns: register, read, and the guarded writes of a running turn."""
+
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from roost.actors.models import Actor, Budgets, Claim, RetryState, Turn
+from roost.core.clock import now_ms
+from roost.core.errors import NotFoundError, StaleFenceError
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.inbox.models import Address
+
+
+def register(tx: Transaction, actor: Actor) -> None:
+    """Store a new actor; from now on it can receive mail."""
+    parent = actor.parent
+    tx.run(
+        "INSERT INTO actor (session_id, actor_id, mode, fronts, parent_session_id,"
+        " parent_actor_id, agent, description, model, variant, lifecycle, background, depth,"
+        " status, last_activity, created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            actor.session_id,
+            actor.actor_id,
+            actor.mode,
+            int(actor.fronts),
+            parent.session_id if parent else None,
+            parent.actor_id if parent else None,
+            actor.agent,
+            actor.description,
+            actor.model,
+            actor.variant,
+            actor.lifecycle,
+            int(actor.background),
+            actor.depth,
+            actor.status,
+            actor.last_activity,
+            actor.created,
+        ),
+    )
+    tx.emit(
+        Event(
+            "actor.registered",
+            {"sessionID": actor.session_id, "actor": actor},
+            session_id=actor.session_id,
+        )
+    )
+
+
+def new_main(session_id: str, agent: str) -> Actor:
+    """The first actor of a session."""
+    now = now_ms()
+    return Actor(
+        session_id=session_id,
+        actor_id="main",
+        mode="main",
+        fronts=True,
+        agent=agent,
+        lifecycle="persistent",
+        status="idle",
+        created=now,
+        last_activity=now,
+    )
+
+
+def actor_from_row(row: sqlite3.Row) -> Actor:
+    """A row of the table as a struct."""
+    parent = (
+        Address(row["parent_session_id"], row["parent_actor_id"])
+        if row["parent_actor_id"]
+        else None
+    )
+    return Actor(
+        session_id=row["session_id"],
+        actor_id=row["actor_id"],
+        mode=row["mode"],
+        fronts=bool(row["fronts"]),
+        agent=row["agent"],
+        lifecycle=row["lifecycle"],
+        status=row["status"],
+        created=row["created"],
+        last_activity=row["last_activity"],
+        parent=parent,
+        description=row["description"],
+        model=row["model"],
+        variant=row["variant"],
+        background=bool(row["background"]),
+        depth=row["depth"],
+        owner=row["owner"],
+        fence=row["fence"],
+        lease_until=row["lease_until"],
+        cancel=row["cancel"],
+        retry=msgspec.json.decode(row["retry"], type=RetryState) if row["retry"] else None,
+        current_turn=row["current_turn"],
+        turns=row["turns"],
+    )
+
+
+def find(db: Reader, address: Address) -> Actor | None:
+    """The actor at that address, or None."""
+    row = db.one(
+        "SELECT * FROM actor WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+    return actor_from_row(row) if row else None
+
+
+def get(db: Reader, address: Address) -> Actor:
+    """The actor at that address. Raises `NotFoundError`."""
+    if (actor := find(db, address)) is None:
+        raise NotFoundError(f"there is no actor {address.actor_id} in session {address.session_id}")
+    return actor
+
+
+def of_session(db: Reader, session_id: str) -> list[Actor]:
+    """Every actor of a session, in the order they were registered."""
+    rows = db.all(
+        "SELECT * FROM actor WHERE session_id = ? ORDER BY created, actor_id", (session_id,)
+    )
+    return [actor_from_row(row) for row in rows]
+
+
+def not_idle(db: Reader, session_id: str | None = None) -> list[Actor]:
+    """The actors that run or are to be woken."""
+    rows = db.all(
+        "SELECT * FROM actor WHERE status != 'idle' AND (? IS NULL OR session_id = ?)",
+        (session_id, session_id),
+    )
+    return [actor_from_row(row) for row in rows]
+
+
+def owned_by(db: Reader, owner: str) -> list[Actor]:
+    """The actors that a process runs."""
+    rows = db.all("SELECT * FROM actor WHERE owner = ?", (owner,))
+    return [actor_from_row(row) for row in rows]
+
+
+def turn_from_row(row: sqlite3.Row) -> Turn:
+    """A row of the table as a struct."""
+    return Turn(
+        id=row["id"],
+        session_id=row["session_id"],
+        actor_id=row["actor_id"],
+        number=row["number"],
+        fence=row["fence"],
+        reason=row["reason"],
+        phase=row["phase"],
+        budgets=msgspec.json.decode(row["budgets"], type=Budgets),
+        started=row["started"],
+        outcome=row["outcome"],
+        result_message_id=row["result_message_id"],
+        error=msgspec.json.decode(row["error"]) if row["error"] else None,
+        steps=row["steps"],
+        tokens=row["tokens"],
+        cost=row["cost"],
+        ended=row["ended"],
+    )
+
+
+def get_turn(db: Reader, turn_id: str) -> Turn:
+    """The turn of that id. Raises `NotFoundError`."""
+    row = db.one("SELECT * FROM turn WHERE id = ?", (turn_id,))
+    if row is None:
+        raise NotFoundError(f"there is no turn {turn_id}")
+    return turn_from_row(row)
+
+
+def turns_of(db: Reader, address: Address) -> list[Turn]:
+    """Every turn of an actor, the oldest first."""
+    rows = db.all(
+        "SELECT * FROM turn WHERE session_id = ? AND actor_id = ? ORDER BY number",
+        (address.session_id, address.actor_id),
+    )
+    return [turn_from_row(row) for row in rows]
+
+
+def check_fence(tx: Transaction, claim: Claim) -> Actor:
+    """The actor as it is now, if `claim` still holds it.
+
+    Every write of a turn starts with this. Raises `StaleFenceError` when another process took the
+    actor over; then nothing may be written.
+    """
+    actor = find(tx, claim.address)
+    if actor is None or actor.fence != claim.turn.fence or actor.owner != claim.actor.owner:
+        raise StaleFenceError(
+            f"turn {claim.turn.id} no longer owns {claim.address.actor_id}",
+            hint="Another process took the actor over after this one was silent for too long.",
+        )
+    return actor
+
+
+def save_progress(
+    tx: Transaction, claim: Claim, *, budgets: Budgets, steps: int, tokens: int, cost: float
+) -> None:
+    """Store what the turn has used; `tokens` and `cost` are sums over its steps."""
+    now = now_ms()
+    tx.run(
+        "UPDATE turn SET budgets = ?, steps = ?, tokens = ?, cost = ? WHERE id = ?",
+        (msgspec.json.encode(budgets).decode(), steps, tokens, cost, claim.turn.id),
+    )
+    tx.run(
+        "UPDATE actor SET last_activity = ? WHERE session_id = ? AND actor_id = ?",
+        (now, claim.address.session_id, claim.address.actor_id),
+    )
+
+
+def set_retry(tx: Transaction, claim: Claim, retry: RetryState | None) -> None:
+    """Show (or stop showing) that the actor waits to try its model again."""
+    actor = check_fence(tx, claim)
+    if actor.retry == retry:
+        return
+    tx.run(
+        "UPDATE actor SET retry = ? WHERE session_id = ? AND actor_id = ?",
+        (
+            msgspec.json.encode(retry).decode() if retry else None,
+            actor.session_id,
+            actor.actor_id,
+        ),
+    )
+    tell_status(tx, msgspec.structs.replace(actor, retry=retry))
+
+
+def status_of(actor: Actor) -> dict[str, Any]:
+    """The state of an actor as OpenCode's `SessionStatus`."""
+    if actor.retry is not None:
+        return {"type": "retry", **msgspec.to_builtins(actor.retry)}
+    return {"type": "idle" if actor.status == "idle" else "busy"}
+
+
+def tell_status(tx: Transaction, actor: Actor) -> None:
+    """Emit the state of `actor`, and of its session if it fronts it. The one writer of status."""
+    status = status_of(actor)
+    tx.emit(
+        Event(
+            "actor.status",
+            {"sessionID": actor.session_id, "actorID": actor.actor_id, "status": status},
+            session_id=actor.session_id,
+        )
+    )
+    if not actor.fronts:
+        return
+    tx.emit(
+        Event(
+            "session.status",
+            {"sessionID": actor.session_id, "status": status},
+            session_id=actor.session_id,
+        )
+    )
+    if status["type"] == "idle":
+        tx.emit(Event("session.idle", {"sessionID": actor.session_id}, session_id=actor.session_id))

@@ -1,0 +1,91 @@
+"""Turns queued rows into user messages, in the transaction that marks them delivered.
+
+A prompt becomes a message of its own with the ids its client chose; other rows that queue together
+become one message. So a crash repeats nothing and loses nothing.
+"""
+
+from itertools import groupby
+from typing import Final
+
+from roost.core.clock import now_ms
+from roost.core.failpoints import failpoint
+from roost.core.ids import new_id
+from roost.db.transaction import Transaction
+from roost.inbox.models import Address, InboxRow, NoteBody, PromptBody
+from roost.inbox.render import render
+from roost.inbox.store import as_message, queued
+from roost.sessions import transcript
+from roost.sessions.models import MAIN, Message, MessageTime, ModelName, UserInfo
+from roost.sessions.parts import TextPart
+
+DRAIN_LIMIT: Final = 100
+"""Rows that one step takes up; the rest waits for the next."""
+
+
+def drain(
+    tx: Transaction, receiver: Address, turn_id: str, *, agent: str, model: ModelName
+) -> list[Message]:
+    """Deliver what is queued for `receiver`, oldest first, and give the new messages.
+
+    `agent` and `model` are those of the last prompt; mail that is no prompt goes on with them.
+    """
+    rows = queued(tx, receiver, DRAIN_LIMIT)
+    messages: list[Message] = []
+    for is_prompt, run in groupby(rows, key=lambda row: isinstance(row.body, PromptBody)):
+        batch = list(run)
+        if is_prompt:
+            for row in batch:
+                body = row.body
+                assert isinstance(body, PromptBody)
+                agent, model = body.agent, body.model
+                messages.append(_deliver(tx, as_message(row), [row], turn_id))
+        else:
+            together = _together(tx, receiver, batch, agent, model)
+            messages.append(_deliver(tx, together, batch, turn_id))
+    return messages
+
+
+def _together(
+    tx: Transaction, receiver: Address, rows: list[InboxRow], agent: str, model: ModelName
+) -> Message:
+    message_id = new_id("message", after=transcript.last_id(tx, receiver.session_id))
+    info = UserInfo(
+        id=message_id,
+        session_id=receiver.session_id,
+        time=MessageTime(created=now_ms()),
+        agent=agent,
+        model=model,
+        agent_id=None if receiver.actor_id == MAIN else receiver.actor_id,
+        provenance={"inbox": [{"id": row.id, "kind": row.kind} for row in rows]},
+    )
+    parts = tuple(
+        TextPart(
+            id=new_id("part"),
+            session_id=receiver.session_id,
+            message_id=message_id,
+            text=render(row),
+            synthetic=True,
+            metadata={"origin": {"kind": row.kind, "name": _origin(row)}},
+        )
+        for row in rows
+    )
+    return Message(info, parts)
+
+
+def _origin(row: InboxRow) -> str:
+    return row.body.origin if isinstance(row.body, NoteBody) else ""
+
+
+def _deliver(tx: Transaction, message: Message, rows: list[InboxRow], turn_id: str) -> Message:
+    receiver = rows[0].receiver
+    transcript.append_message(tx, message, actor_id=receiver.actor_id, turn_id=turn_id)
+    failpoint("drain.message")
+    now = now_ms()
+    for row in rows:
+        tx.run(
+            "UPDATE inbox SET state = 'delivered', message_id = ?, turn_id = ?, delivered = ?"
+            " WHERE seq = ?",
+            (message.info.id, turn_id, now, row.seq),
+        )
+    failpoint("drain.marked")
+    return message

@@ -1,0 +1,106 @@
+"""What can be said to an actor, and what became of it."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.sessions.models import ModelName
+from roost.sessions.parts import AgentPart, FilePart, TextPart
+from roost.sessions.wire_names import wire_name
+
+Kind = Literal["prompt", "message", "notice", "permission", "system"]
+"""`prompt`: a person's words; `message`: another actor's; the rest is the runtime's own."""
+RUNTIME_KINDS = frozenset({"notice", "permission", "system"})
+State = Literal["queued", "delivered", "rejected", "expired"]
+
+PromptPart = TextPart | FilePart | AgentPart
+
+
+class Address(Struct, frozen=True):
+    """An actor."""
+
+    session_id: str
+    actor_id: str
+
+
+class PromptBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """A prompt with everything its message will need; ids were chosen when it was accepted."""
+
+    message_id: str
+    agent: str
+    model: ModelName
+    parts: tuple[PromptPart, ...]
+    created: int
+    system: str | None = None
+    tools: dict[str, bool] | None = None
+    format: dict[str, Any] | None = None
+
+
+class NoteBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """Words that are not a prompt. Data, never markup: the renderer escapes them."""
+
+    text: str
+    subject: str = ""
+    """One line that says what it is about."""
+    origin: str = ""
+    """Which part of the runtime said it, for example `length`."""
+
+
+class InboxRow(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """One thing said to one actor."""
+
+    seq: int
+    id: str
+    receiver: Address
+    kind: Kind
+    body: PromptBody | NoteBody
+    state: State
+    created: int
+    sender: Address | None = None
+    sender_turn: str | None = None
+    reply_to: str | None = None
+    key: str | None = None
+    wake: bool = True
+    message_id: str | None = None
+    """The message it became."""
+    turn_id: str | None = None
+    """The turn that took it up."""
+    delivered: int | None = None
+
+
+class Letter(Struct, frozen=True, kw_only=True):
+    """What is to be sent."""
+
+    receiver: Address
+    kind: Kind
+    body: PromptBody | NoteBody
+    sender: Address | None = None
+    sender_turn: str | None = None
+    reply_to: str | None = None
+    key: str | None = None
+    """Sending the same key to the same receiver again changes nothing."""
+    wake: bool = True
+    """Whether an idle receiver starts a turn for it."""
+
+
+class Receipt(Struct, frozen=True):
+    """What the sender is told."""
+
+    id: str
+    seq: int
+    new: bool
+    """False when the key had been used before."""
+    pending: bool
+    """The receiver is idle and must be woken."""
+
+
+def encode_body(body: PromptBody | NoteBody) -> str:
+    """A body as JSON text."""
+    return msgspec.json.encode(body).decode()
+
+
+def decode_body(kind: str, data: str) -> PromptBody | NoteBody:
+    """A body from JSON text; its shape follows from the row's kind."""
+    shape = PromptBody if kind == "prompt" else NoteBody
+    return msgspec.json.decode(data, type=shape)

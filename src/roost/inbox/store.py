@@ -1,0 +1,291 @@
+"""The SQL of the inbox: send, list, edit, withdraw. Draining is in `drain.py`."""
+
+import sqlite3
+
+import msgspec
+
+from roost.core.clock import now_ms
+from roost.core.errors import ConflictError, NotFoundError, UsageError
+from roost.core.failpoints import failpoint
+from roost.core.ids import new_id
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.inbox.models import (
+    Address,
+    InboxRow,
+    Letter,
+    NoteBody,
+    PromptBody,
+    PromptPart,
+    Receipt,
+    decode_body,
+    encode_body,
+)
+from roost.sessions import transcript
+from roost.sessions.models import MAIN, Message, MessageTime, UserInfo
+
+QUEUE_LIMIT = 1_000
+"""Rows that may wait for one actor; the next is refused."""
+
+
+def send(tx: Transaction, letter: Letter) -> Receipt:
+    """Queue `letter` and tell clients. Accepted means stored.
+
+    Raises `NotFoundError` for an unknown receiver, `ConflictError` when its key was used for
+    something else, `UsageError` when the receiver's queue is full.
+    """
+    receiver = letter.receiver
+    actor = tx.one(
+        "SELECT status FROM actor WHERE session_id = ? AND actor_id = ?",
+        (receiver.session_id, receiver.actor_id),
+    )
+    if actor is None:
+        raise NotFoundError(
+            f"receiver not found: {receiver.actor_id} in session {receiver.session_id}"
+        )
+    if (known := _known(tx, letter)) is not None:
+        return known
+    _check_room(tx, receiver)
+    failpoint("send.before")
+    row = _insert(tx, letter)
+    failpoint("send.inserted")
+    _tell(tx, row)
+    pending = letter.wake and actor["status"] == "idle"
+    if pending:
+        tx.run(
+            "UPDATE actor SET status = 'pending' WHERE session_id = ? AND actor_id = ?",
+            (receiver.session_id, receiver.actor_id),
+        )
+    return Receipt(row.id, row.seq, new=True, pending=pending)
+
+
+def _known(tx: Transaction, letter: Letter) -> Receipt | None:
+    if letter.key is None:
+        return None
+    row = tx.one(
+        "SELECT id, seq, kind, body FROM inbox"
+        " WHERE receiver_session = ? AND receiver_actor = ? AND key = ?",
+        (letter.receiver.session_id, letter.receiver.actor_id, letter.key),
+    )
+    if row is None:
+        return None
+    if row["kind"] != letter.kind or not _same(row["body"], letter.body):
+        raise ConflictError(f"{letter.key} was already used for another message")
+    return Receipt(row["id"], row["seq"], new=False, pending=False)
+
+
+def _same(stored: str, body: PromptBody | NoteBody) -> bool:
+    """Whether two bodies say the same; part ids and times may differ when a client tries again."""
+
+    def essence(value: PromptBody | NoteBody) -> object:
+        if isinstance(value, NoteBody):
+            return value
+        parts = [msgspec.structs.replace(part, id="") for part in value.parts]
+        return (value.message_id, parts)
+
+    kind = "prompt" if isinstance(body, PromptBody) else "message"
+    return essence(decode_body(kind, stored)) == essence(body)
+
+
+def _check_room(tx: Transaction, receiver: Address) -> None:
+    waiting = tx.one(
+        "SELECT count(*) AS n FROM inbox"
+        " WHERE receiver_session = ? AND receiver_actor = ? AND state = 'queued'",
+        (receiver.session_id, receiver.actor_id),
+    )
+    if waiting is not None and waiting["n"] >= QUEUE_LIMIT:
+        raise UsageError(
+            f"the inbox of {receiver.actor_id} is full ({QUEUE_LIMIT} messages wait)",
+            hint="Wait until some are read, or withdraw some.",
+        )
+
+
+def _insert(tx: Transaction, letter: Letter) -> InboxRow:
+    now = now_ms()
+    identifier = new_id("inbox")
+    sender = letter.sender
+    seq = tx.insert(
+        "INSERT INTO inbox (id, receiver_session, receiver_actor, sender_session, sender_actor,"
+        " sender_turn, kind, body, reply_to, key, wake, state, created)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,'queued',?)",
+        (
+            identifier,
+            letter.receiver.session_id,
+            letter.receiver.actor_id,
+            sender.session_id if sender else None,
+            sender.actor_id if sender else None,
+            letter.sender_turn,
+            letter.kind,
+            encode_body(letter.body),
+            letter.reply_to,
+            letter.key,
+            int(letter.wake),
+            now,
+        ),
+    )
+    return InboxRow(
+        seq=seq,
+        id=identifier,
+        receiver=letter.receiver,
+        kind=letter.kind,
+        body=letter.body,
+        state="queued",
+        created=now,
+        sender=sender,
+        sender_turn=letter.sender_turn,
+        reply_to=letter.reply_to,
+        key=letter.key,
+        wake=letter.wake,
+    )
+
+
+def _tell(tx: Transaction, row: InboxRow) -> None:
+    """A queued prompt is shown as OpenCode shows it: a user message already in the list."""
+    tx.emit(
+        Event(
+            "inbox.arrived",
+            {"sessionID": row.receiver.session_id, "row": row},
+            session_id=row.receiver.session_id,
+        )
+    )
+    if isinstance(row.body, PromptBody):
+        message = as_message(row)
+        transcript.tell_message(tx, message.info)
+        for part in message.parts:
+            transcript.tell_part(tx, part)
+
+
+def as_message(row: InboxRow) -> Message:
+    """The user message that a queued prompt will become."""
+    body = row.body
+    assert isinstance(body, PromptBody)
+    actor = row.receiver.actor_id
+    info = UserInfo(
+        id=body.message_id,
+        session_id=row.receiver.session_id,
+        time=MessageTime(created=body.created),
+        agent=body.agent,
+        model=body.model,
+        agent_id=None if actor == MAIN else actor,
+        format=body.format,
+        system=body.system,
+        tools=body.tools,
+    )
+    return Message(info, body.parts)
+
+
+def from_row(row: sqlite3.Row) -> InboxRow:
+    """A row of the table as a struct."""
+    sender = Address(row["sender_session"], row["sender_actor"]) if row["sender_actor"] else None
+    return InboxRow(
+        seq=row["seq"],
+        id=row["id"],
+        receiver=Address(row["receiver_session"], row["receiver_actor"]),
+        kind=row["kind"],
+        body=decode_body(row["kind"], row["body"]),
+        state=row["state"],
+        created=row["created"],
+        sender=sender,
+        sender_turn=row["sender_turn"],
+        reply_to=row["reply_to"],
+        key=row["key"],
+        wake=bool(row["wake"]),
+        message_id=row["message_id"],
+        turn_id=row["turn_id"],
+        delivered=row["delivered"],
+    )
+
+
+def queued(db: Reader, receiver: Address, limit: int = QUEUE_LIMIT) -> list[InboxRow]:
+    """What waits for an actor, in the order it will be read."""
+    rows = db.all(
+        "SELECT * FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' ORDER BY seq LIMIT ?",
+        (receiver.session_id, receiver.actor_id, limit),
+    )
+    return [from_row(row) for row in rows]
+
+
+def listed(db: Reader, session_id: str, limit: int = 200) -> list[InboxRow]:
+    """All mail of a session, whatever its state, the newest last."""
+    rows = db.all(
+        "SELECT * FROM inbox WHERE receiver_session = ? ORDER BY seq DESC LIMIT ?",
+        (session_id, limit),
+    )
+    return [from_row(row) for row in reversed(rows)]
+
+
+def get(db: Reader, inbox_id: str) -> InboxRow:
+    """The row of that id, or of the prompt with that message id. Raises `NotFoundError`."""
+    row = db.one(
+        "SELECT * FROM inbox WHERE id = ? OR (kind = 'prompt' AND key = ?)", (inbox_id, inbox_id)
+    )
+    if row is None:
+        raise NotFoundError(f"there is no message {inbox_id} in any inbox")
+    return from_row(row)
+
+
+def has_mail(db: Reader, receiver: Address) -> bool:
+    """Whether something waits that is worth a turn."""
+    return (
+        db.one(
+            "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+            " AND state = 'queued' AND wake = 1 LIMIT 1",
+            (receiver.session_id, receiver.actor_id),
+        )
+        is not None
+    )
+
+
+def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
+    """Take back a queued prompt or message.
+
+    Raises `ConflictError` once it was read: what an actor has heard cannot be unsaid.
+    """
+    row = get(tx, inbox_id)
+    if not tx.run(
+        "UPDATE inbox SET state = 'rejected' WHERE id = ? AND state = 'queued'", (row.id,)
+    ):
+        raise ConflictError(f"message {inbox_id} was {row.state} already")
+    _tell_state(tx, msgspec.structs.replace(row, state="rejected"))
+    if isinstance(row.body, PromptBody):
+        tx.emit(
+            Event(
+                "message.removed",
+                {"sessionID": row.receiver.session_id, "messageID": row.body.message_id},
+                session_id=row.receiver.session_id,
+            )
+        )
+    return row
+
+
+def _tell_state(tx: Transaction, row: InboxRow) -> None:
+    tx.emit(
+        Event(
+            "inbox.updated",
+            {"sessionID": row.receiver.session_id, "id": row.id, "state": row.state},
+            session_id=row.receiver.session_id,
+        )
+    )
+
+
+def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> InboxRow:
+    """Replace what a queued prompt says; its place in the queue stays.
+
+    Raises `ConflictError` once it was read, `UsageError` if it is not a prompt.
+    """
+    row = get(tx, inbox_id)
+    if not isinstance(row.body, PromptBody):
+        raise UsageError(f"message {inbox_id} is not a prompt")
+    body = msgspec.structs.replace(row.body, parts=parts)
+    if not tx.run(
+        "UPDATE inbox SET body = ? WHERE id = ? AND state = 'queued'",
+        (encode_body(body), row.id),
+    ):
+        raise ConflictError(f"message {inbox_id} was {row.state} already")
+    changed = msgspec.structs.replace(row, body=body)
+    for old in row.body.parts:
+        if old.id not in {part.id for part in parts}:
+            transcript.remove_part(tx, old)
+    _tell(tx, changed)
+    return changed
