@@ -1,0 +1,185 @@
+"""The shape of `roost.json`: OpenCode's key names, and the groups that only Roost has.
+
+A field that is absent from every file is None or empty: whoever reads it knows the default, except
+where a default is written here.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from roost.config.providers import ProviderConfig
+
+Action = Literal["allow", "ask", "deny"]
+PermissionMap = Action | dict[str, Action | dict[str, Action]]
+"""One action for everything, or per permission an action or patterns in written order."""
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Amount = Annotated[float, Meta(ge=0)]
+Port = Annotated[int, Meta(ge=0, le=65535)]
+
+
+class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `agent`, or the front matter and body of `agents/<name>.md`."""
+
+    model: str | None = None
+    """`provider/model`."""
+    variant: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    prompt: str | None = None
+    description: str | None = None
+    mode: Literal["subagent", "primary", "all"] | None = None
+    """None: as built in, and `all` for an agent that is not."""
+    hidden: bool | None = None
+    color: str | None = None
+    steps: Positive | None = None
+    options: dict[str, Any] = {}
+    """Extra fields of every request body."""
+    permission: PermissionMap | None = None
+    disable: bool | None = None
+    tools: dict[str, bool] = {}
+    """Deprecated by OpenCode; false becomes a permission deny."""
+
+
+class CommandConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `command`, or `commands/<name>.md`."""
+
+    template: str
+    """The prompt, with `$ARGUMENTS`, `$1`, `` !`shell` `` and `@file`."""
+    description: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    subtask: bool | None = None
+
+
+class ServerConfig(
+    Struct, frozen=True, forbid_unknown_fields=True, rename={"mdns_domain": "mdnsDomain"}
+):
+    """Where `roost serve` listens."""
+
+    port: Port | None = None
+    hostname: str | None = None
+    mdns: bool | None = None
+    mdns_domain: str | None = None
+    cors: tuple[str, ...] = ()
+    """Origins that a browser may come from, exactly as the browser sends them."""
+
+
+class CompactionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """When and how a long conversation is shortened. Numbers are tokens, `tail_turns` turns."""
+
+    auto: bool = True
+    prune: bool = True
+    tail_turns: Count = 2
+    preserve_recent_tokens: Count | None = None
+    reserved: Count | None = None
+    max_context: Positive | None = None
+    """Treat the model's window as no larger than this."""
+
+
+class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """How tools are offered to the model."""
+
+    invocation_style: Literal["json", "shell"] = "json"
+    invocation_style_by_tool: dict[str, Literal["json", "shell"]] = {}
+
+
+class SkillsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where skills are looked for besides the usual folders."""
+
+    paths: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+
+class WatcherConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the file watcher leaves out."""
+
+    ignore: tuple[str, ...] = ()
+
+
+class LimitsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Budgets of one turn; None leaves the built-in limit."""
+
+    steps: Positive | None = None
+    tokens: Positive | None = None
+    cost: Amount | None = None
+    """US dollars."""
+    seconds: Amount | None = None
+    retries: Count | None = None
+    """Times that one model call is tried again."""
+    nudges: Count | None = None
+    """Times that one policy may send the actor on."""
+
+
+class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many actors may work, and what becomes of those whose process died."""
+
+    depth: Count | None = None
+    """Generations below `main`."""
+    children: Count | None = None
+    """Live children of one actor."""
+    running: Positive | None = None
+    """Running actors of one session."""
+    stall_seconds: Positive | None = None
+    """Silence after which the parent is told."""
+    interrupted: Literal["resume", "leave"] = "resume"
+    """What the next opening of the session does with an actor whose lease ran out."""
+
+
+class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many days things are kept; None keeps them."""
+
+    sessions: Positive | None = None
+    inbox: Positive | None = None
+    """Delivered, rejected and expired mail. Queued mail is never removed."""
+    outputs: Positive | None = 7
+    """Tool outputs that were spilled to files."""
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is in force after all layers are merged."""
+
+    schema: str | None = field(default=None, name="$schema")
+    model: str | None = None
+    """`provider/model` of new sessions."""
+    small_model: str | None = None
+    """`provider/model` for titles and summaries."""
+    default_agent: str | None = None
+    username: str | None = None
+    provider: dict[str, ProviderConfig] = {}
+    enabled_providers: tuple[str, ...] | None = None
+    disabled_providers: tuple[str, ...] = ()
+    agent: dict[str, AgentConfig] = {}
+    command: dict[str, CommandConfig] = {}
+    permission: PermissionMap | None = None
+    """Merged for display only: what decides are `Loaded.permissions`, layer by layer."""
+    mcp: dict[str, dict[str, Any]] = {}
+    instructions: tuple[str, ...] = ()
+    """Files, globs and addresses, of all layers together."""
+    share: Literal["manual", "auto", "disabled"] | None = None
+    snapshot: bool = True
+    autoupdate: bool | Literal["notify"] | None = None
+    tools: dict[str, bool] = {}
+    """Deprecated by OpenCode; false becomes a permission deny."""
+    tool: ToolSettings = ToolSettings()
+    compaction: CompactionConfig = CompactionConfig()
+    server: ServerConfig = ServerConfig()
+    experimental: dict[str, Any] = {}
+    plugin: tuple[str | tuple[str, dict[str, Any]], ...] = ()
+    skills: SkillsConfig = SkillsConfig()
+    watcher: WatcherConfig = WatcherConfig()
+    formatter: bool | dict[str, dict[str, Any]] | None = None
+    lsp: bool | dict[str, dict[str, Any]] | None = None
+    log_level: Literal["DEBUG", "INFO", "WARN", "ERROR"] | None = field(
+        default=None, name="logLevel"
+    )
+    limits: LimitsConfig = LimitsConfig()
+    actors: ActorsConfig = ActorsConfig()
+    retention: RetentionConfig = RetentionConfig()
+    keybinds: Any = None
+    """Accepted so that a file of OpenCode loads; `tui.json` is where it belongs."""
+    theme: Any = None
+    tui: Any = None
