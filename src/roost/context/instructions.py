@@ -1,0 +1,61 @@
+"""Instruction files: `AGENTS.md`, else `CLAUDE.md`, from the project upwards, the user's own, and
+those that the config names.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from roost.core.text import decode
+
+NAMES: Final = ("AGENTS.md", "CLAUDE.md")
+FILE_LIMIT: Final = 64 * 1024
+"""Bytes read of one file; the rest is left out with a note."""
+
+
+class Instruction(Struct, frozen=True):
+    """The text of one file."""
+
+    path: Path
+    text: str
+
+
+def find_instructions(
+    directory: Path, root: Path, *, user_folder: Path, named: tuple[str, ...] = ()
+) -> tuple[Instruction, ...]:
+    """The user's file first, then from the project's root down to `directory`, then `named` ones.
+
+    Names may be globs relative to the root, absolute, or begin with `~`. What cannot be read is
+    left out.
+    """
+    folders = [folder for folder in (directory, *directory.parents) if folder.is_relative_to(root)]
+    found = [user_folder, *reversed(folders or [directory])]
+    paths = [path for folder in found if (path := _first(folder)) is not None]
+    for name in named:
+        paths.extend(_matches(name, root))
+    unique = dict.fromkeys(path.resolve() for path in paths)
+    return tuple(Instruction(path, text) for path in unique if (text := _read(path)) is not None)
+
+
+def _first(folder: Path) -> Path | None:
+    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
+
+
+def _matches(name: str, root: Path) -> list[Path]:
+    path = Path(name).expanduser()
+    if path.is_absolute():
+        return [path] if path.is_file() else []
+    return sorted(match for match in root.glob(name) if match.is_file())
+
+
+def _read(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            data = file.read(FILE_LIMIT + 1)
+    except OSError:
+        return None
+    text = decode(data[:FILE_LIMIT]).strip()
+    if len(data) > FILE_LIMIT:
+        text += f"\n[cut after {FILE_LIMIT} bytes]"
+    return text or None

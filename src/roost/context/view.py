@@ -1,0 +1,154 @@
+"""A slice of stored messages as the messages of a request.
+
+The view never alters what is stored. A stored message is turned into request messages once and
+remembered, so that a step costs what is new in it and adapters can recognise what they have encoded.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, assert_never
+
+import msgspec
+
+from roost.llm.models import (
+    AssistantMessage,
+    Media,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserContent,
+    UserMessage,
+)
+from roost.llm.models import Message as Sent
+from roost.sessions.models import AssistantInfo, Message, UserInfo
+from roost.sessions.parts import (
+    AgentPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    RetryPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+    ToolRunning,
+    UnknownPart,
+)
+
+NO_OUTPUT: Final = "(no output)"
+STOPPED: Final = "[The tool was interrupted before it answered]"
+
+
+class View:
+    """The request messages of one actor's slice, built once per stored message."""
+
+    def __init__(self) -> None:
+        self._built: dict[int, tuple[Message, tuple[Sent, ...]]] = {}
+
+    def build(self, messages: Sequence[Message]) -> tuple[Sent, ...]:
+        """What the model is shown of `messages`, oldest first."""
+        built: dict[int, tuple[Message, tuple[Sent, ...]]] = {}
+        shown: list[Sent] = []
+        for message in messages:
+            known = self._built.get(id(message)) or (message, render(message))
+            built[id(message)] = known
+            shown.extend(known[1])
+        self._built = built
+        return tuple(shown)
+
+
+def render(message: Message) -> tuple[Sent, ...]:
+    """One stored message as request messages; none if it says nothing."""
+    match message.info:
+        case UserInfo():
+            content = tuple(_user_content(message.parts))
+            return (UserMessage(content),) if content else ()
+        case AssistantInfo() as info:
+            return _assistant(info, message.parts)
+        case _:
+            assert_never(message.info)
+
+
+def _user_content(parts: Iterable[Part]) -> Iterable[UserContent]:
+    for part in parts:
+        match part:
+            case TextPart(ignored=False) if part.text.strip():
+                yield Text(part.text)
+            case FilePart():
+                yield _file(part)
+            case AgentPart():
+                yield Text(f"@{part.name}")
+            case UnknownPart():
+                yield Text(f"[a part of type {part.type} that this program cannot read]")
+            case _:
+                pass
+
+
+def _file(part: FilePart) -> UserContent:
+    head, _, data = part.url.partition(";base64,")
+    if head.startswith("data:") and data:
+        return Media(part.mime, data, part.filename or "")
+    return Text(f"[file {part.filename or part.url}, {part.mime}]")
+
+
+def _assistant(info: AssistantInfo, parts: tuple[Part, ...]) -> tuple[Sent, ...]:
+    calls = [part for part in parts if isinstance(part, ToolPart)]
+    spoken = any(isinstance(part, TextPart) and part.text.strip() for part in parts)
+    if info.hidden or not (calls or spoken):
+        return ()
+    if info.error is not None and info.error.name != "MessageAbortedError" and not calls:
+        return ()
+    model = f"{info.provider_id}/{info.model_id}"
+    content = tuple(_assistant_content(parts, model))
+    said = AssistantMessage(content)
+    if not calls:
+        return (said,)
+    return (said, ToolMessage(tuple(_result(part) for part in calls)))
+
+
+def _assistant_content(parts: Iterable[Part], model: str) -> Iterable[Text | Reasoning | ToolCall]:
+    for part in parts:
+        match part:
+            case TextPart(ignored=False) if part.text.strip():
+                yield Text(part.text)
+            case ReasoningPart() if part.text.strip() or part.metadata:
+                yield Reasoning(part.text, model, part.metadata or {})
+            case ToolPart():
+                arguments = msgspec.json.encode(part.state.input).decode()
+                yield ToolCall(part.call_id, part.tool, arguments, part.metadata or {})
+            case (
+                TextPart()
+                | ReasoningPart()
+                | FilePart()
+                | AgentPart()
+                | StepStartPart()
+                | StepFinishPart()
+                | RetryPart()
+                | UnknownPart()
+            ):
+                pass
+            case _:
+                assert_never(part)
+
+
+def _result(part: ToolPart) -> ToolResult:
+    match part.state:
+        case ToolCompleted() as state:
+            media = tuple(
+                shown for shown in map(_file, state.attachments or ()) if isinstance(shown, Media)
+            )
+            return ToolResult(part.call_id, part.tool, state.output or NO_OUTPUT, media=media)
+        case ToolFailed() as state:
+            words = state.error
+            partial = (state.metadata or {}).get("output")
+            if isinstance(partial, str) and partial:
+                words = f"{words}\n\nOutput until then:\n{partial}"
+            return ToolResult(part.call_id, part.tool, words, is_error=True)
+        case ToolPending() | ToolRunning():
+            return ToolResult(part.call_id, part.tool, STOPPED, is_error=True)
+        case _:
+            assert_never(part.state)

@@ -1,0 +1,1 @@
+"""What a model can do: one file a tool, its description in Markdown beside it."""

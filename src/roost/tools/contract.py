@@ -1,0 +1,143 @@
+"""What every tool is, what it is given and what it gives back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+
+import msgspec
+from msgspec import Struct
+
+from roost.core.errors import RoostError
+from roost.db.database import Database
+from roost.inbox.models import Address
+from roost.llm.models import Media
+from roost.permissions.models import PermissionRequest
+from roost.workspace.files import ReadLedger
+from roost.workspace.guard import Guard
+
+
+class ToolError(RoostError):
+    """The tool could not do what was asked; the words go to the model."""
+
+
+class ToolOutput(Struct, frozen=True):
+    """What a tool answers."""
+
+    output: str
+    """For the model; capped by `output.py` afterwards. Empty is allowed."""
+    title: str = ""
+    """A few words for people, for example the path."""
+    metadata: dict[str, Any] = {}
+    """For clients: `diff`, `exit`, `count`, …"""
+    media: tuple[Media, ...] = ()
+    capped: bool = False
+    """The tool kept its output within the caps itself."""
+
+
+class Question(Struct, frozen=True, omit_defaults=True):
+    """One question to the person, in OpenCode's shape."""
+
+    question: str
+    header: str
+    options: tuple[dict[str, str], ...] = ()
+    """Each `{label, description}`."""
+    multiple: bool = False
+    custom: bool = True
+    """Free text is allowed as an answer."""
+
+
+class ToolContext(Struct, frozen=True, kw_only=True):
+    """The world of one call."""
+
+    actor: Address
+    agent: str
+    turn_id: str
+    message_id: str
+    call_id: str
+    directory: Path
+    """Working directory of the actor."""
+    root: Path
+    """Root of the project: what lies below it is inside."""
+    guard: Guard
+    ledger: ReadLedger
+    """What this actor has read, by content."""
+    database: Database
+    spill_folder: Path
+    """Private folder for outputs that are too long to be shown."""
+    reads_images: bool
+    reads_pdf: bool
+    hidden_environment: frozenset[str]
+    """Names of variables that no child process may see: provider keys, server secrets."""
+    allow_private_hosts: bool
+    ask: Callable[[PermissionRequest], Awaitable[None]]
+    """Returns when the action is allowed; raises `DeniedError` with words for the model."""
+    question: Callable[[tuple[Question, ...]], Awaitable[tuple[tuple[str, ...], ...]]]
+    """The chosen labels (or free text) per question; raises `DeniedError` if nobody answers."""
+    progress: Callable[[str | None, dict[str, Any]], None]
+    """Shows a new title and metadata of the running call; cheap, may be called often."""
+
+
+A = TypeVar("A", bound=Struct)
+
+
+class Tool(ABC, Generic[A]):
+    """A tool. Subclasses say their name, arguments and effects, and implement `run`."""
+
+    name: ClassVar[str]
+    parameters: ClassVar[type[Struct]]
+    """Arguments by their JSON names (OpenCode's, so camelCase fields are renamed)."""
+    effects: ClassVar[Literal["reads", "writes"]] = "writes"
+    """Calls that only read run side by side within a step."""
+    permission: ClassVar[str]
+    """The key under which rules speak of it: a deny of `*` takes it out of the model's sight."""
+
+    @property
+    def description(self) -> str:
+        """What the model is told, from the Markdown file beside the tool."""
+        return _read_description(type(self))
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments, without references."""
+        return flat_schema(self.parameters)
+
+    @abstractmethod
+    async def run(self, arguments: A, context: ToolContext) -> ToolOutput:
+        """Do it. Cancellation stops everything that was started.
+
+        Raises `ToolError` or `DeniedError`; any other error is a defect and reported as such.
+        """
+
+
+_descriptions: dict[type, str] = {}
+
+
+def _read_description(kind: type) -> str:
+    if kind not in _descriptions:
+        module = kind.__module__.rpartition(".")[2]
+        path = Path(__file__).with_name(f"{module}.md")
+        _descriptions[kind] = path.read_text(encoding="utf-8").strip()
+    return _descriptions[kind]
+
+
+def flat_schema(kind: type[Struct]) -> dict[str, Any]:
+    """JSON Schema of `kind` with every `$ref` replaced by what it names."""
+    (schema,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    return _resolve(schema, definitions)
+
+
+def _resolve(node: Any, definitions: dict[str, Any]) -> Any:
+    match node:
+        case list():
+            return [_resolve(item, definitions) for item in cast("list[Any]", node)]
+        case {"$ref": str(reference)}:
+            return _resolve(definitions[reference.rpartition("/")[2]], definitions)
+        case dict():
+            fields = cast("dict[str, Any]", node)
+            return {
+                key: _resolve(value, definitions)
+                for key, value in fields.items()
+                if key != "title" or not isinstance(value, str)
+            }
+        case _:
+            return node

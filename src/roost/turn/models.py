@@ -1,0 +1,141 @@
+"""What the loop reasons about: facts, the outcome of a step, and the action that follows."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors.models import Budgets, CancelMode, Outcome
+from roost.context.agents import Agent
+from roost.llm.models import Model
+from roost.sessions.models import AssistantInfo, Message, MessageError, UserInfo
+
+StepClass = Literal[
+    "final",  # words for the user
+    "continue",  # tools answered: the model goes on
+    "text-tool-call",  # a tool call written as text
+    "filtered",  # the provider withheld the answer
+    "think-only",  # reasoning and nothing else
+    "invalid",  # nothing at all
+    "failed",  # an error
+]
+
+
+class Completed(Struct, frozen=True):
+    """The model answered and every call it made has its result."""
+
+    message: Message
+
+
+class Overflow(Struct, frozen=True):
+    """The request was larger than the model's window."""
+
+    message: Message
+    error: MessageError
+
+
+class Repeat(Struct, frozen=True):
+    """The stream was cut because it repeated itself."""
+
+    message: Message
+    finding: str
+    """What was repeated, for people and for the model."""
+
+
+class Blocked(Struct, frozen=True):
+    """A person refused an action without a word on how to go on."""
+
+    message: Message
+
+
+class Failed(Struct, frozen=True):
+    """The call failed for good."""
+
+    message: Message
+    error: MessageError
+
+
+class Cancelled(Struct, frozen=True):
+    """The step was stopped from outside."""
+
+    message: Message
+    mode: CancelMode
+
+
+StepOutcome = Completed | Overflow | Repeat | Blocked | Failed | Cancelled
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """All that policies may look at. Nothing in it changes while they look."""
+
+    agent: Agent
+    model: Model
+    messages: tuple[Message, ...]
+    """The actor's slice, oldest first."""
+    budgets: Budgets
+    steps: int
+    """Steps of this turn so far."""
+    elapsed: float
+    """Seconds since the turn began."""
+    cancel: CancelMode | None = None
+    outcome: StepOutcome | None = None
+    """The step that was just taken; None at the start of one."""
+
+    def after(self, outcome: StepOutcome) -> "Facts":
+        """The facts once `outcome` is known."""
+        return msgspec.structs.replace(
+            self,
+            outcome=outcome,
+            messages=(*self.messages, outcome.message),
+            steps=self.steps + 1,
+        )
+
+    @property
+    def last(self) -> Message | None:
+        """The newest message of the slice."""
+        return self.messages[-1] if self.messages else None
+
+    @property
+    def last_user(self) -> UserInfo | None:
+        """The newest message that was said to the actor."""
+        for message in reversed(self.messages):
+            if isinstance(message.info, UserInfo):
+                return message.info
+        return None
+
+    @property
+    def step(self) -> Message | None:
+        """The newest message if it is the model's: what the policies judge."""
+        last = self.last
+        return last if last is not None and isinstance(last.info, AssistantInfo) else None
+
+
+class Sample(Struct, frozen=True):
+    """Call the model."""
+
+    closing: bool = False
+    """The last call of the turn: no tools, report what was done."""
+    spend: str | None = None
+    """A budget that this uses one of."""
+    words: str = ""
+    """Said to the model with a closing call, after all that is cached."""
+
+
+class Inject(Struct, frozen=True):
+    """Say something to the actor through its own inbox and go on."""
+
+    policy: str
+    """Which policy speaks; also the budget it spends one of."""
+    words: str
+    hide: bool = False
+    """Leave the step that caused it out of the model's view."""
+
+
+class Stop(Struct, frozen=True):
+    """End the turn."""
+
+    outcome: Outcome
+    error: MessageError | None = None
+
+
+Action = Sample | Inject | Stop

@@ -1,0 +1,1 @@
+"""Pure rules, one a file: each looks at the facts and may answer with an action."""

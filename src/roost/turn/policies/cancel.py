@@ -1,0 +1,23 @@
+"""A stop asked for from outside: forced ends at once, graceful gets one last word."""
+
+from typing import Final
+
+from roost.turn.models import Action, Blocked, Cancelled, Facts, Sample, Stop
+
+BUDGET: Final = "cancel_report"
+LIMIT: Final = 1
+WORDS: Final = (
+    "You were asked to stop. Use no more tools. Say in a few sentences what is done, what is not, "
+    "and what state the files are in."
+)
+
+
+def judge(facts: Facts) -> Action | None:
+    """Stop for a cancel or a refusal by a person."""
+    if isinstance(facts.outcome, Cancelled | Blocked) or facts.cancel == "forced":
+        return Stop("cancelled")
+    if facts.cancel != "graceful":
+        return None
+    if facts.steps == 0 or facts.budgets.used.get(BUDGET, 0) >= LIMIT:
+        return Stop("cancelled")
+    return Sample(closing=True, spend=BUDGET, words=WORDS)

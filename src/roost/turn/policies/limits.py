@@ -1,0 +1,48 @@
+"""The caps of a turn: steps, tokens, money, time, and calls that could not be read."""
+
+from typing import Final
+
+from roost.sessions.models import MessageError
+from roost.turn.models import Action, Facts, Sample, Stop
+from roost.turn.policies.finish import classify
+
+REPORT: Final = "limit_report"
+STEPS: Final = "steps"
+TOKENS: Final = "tokens"
+COST: Final = "cost"
+SECONDS: Final = "seconds"
+INVALID_CALLS: Final = "invalid_calls"
+WORDS: Final = (
+    "The limit of this turn is reached ({what}). Use no more tools. Say what is done, what is "
+    "not, and how to go on."
+)
+
+
+def reached(facts: Facts) -> str | None:
+    """The limit that is used up, in words, or None."""
+    limits, used = facts.budgets.limits, facts.budgets.used
+    amounts = {
+        STEPS: (facts.steps, "{:.0f} steps"),
+        TOKENS: (used.get(TOKENS, 0), "{:.0f} tokens"),
+        COST: (used.get(COST, 0), "{:.2f} US dollars"),
+        SECONDS: (facts.elapsed, "{:.0f} seconds"),
+        INVALID_CALLS: (used.get(INVALID_CALLS, 0), "{:.0f} tool calls that could not be read"),
+    }
+    for name, (amount, words) in amounts.items():
+        if name in limits and amount >= limits[name]:
+            return words.format(limits[name])
+    return None
+
+
+def judge(facts: Facts) -> Action | None:
+    """When more work is due but a limit is reached: one last call to report, then stop."""
+    what = reached(facts)
+    if what is None or facts.steps == 0:
+        return None
+    reported = facts.budgets.used.get(REPORT, 0) >= 1
+    if not reported and facts.step is not None and classify(facts.step) != "continue":
+        return None
+    if not reported:
+        return Sample(closing=True, spend=REPORT, words=WORDS.format(what=what))
+    words = f"Stopped by the limit of this turn: {what}"
+    return Stop("failure", MessageError("LimitError", {"message": words}))

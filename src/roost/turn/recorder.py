@@ -1,0 +1,271 @@
+"""Writes one step as it happens: parts, streaming text, tool states, the end.
+
+Deltas go to clients at once and to the database at least every 500 ms or 4 KB, so that a kill loses
+half a second of text at most. Every transaction checks the fence first.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from roost.actors.models import Claim
+from roost.actors.store import check_fence
+from roost.core.clock import now_ms
+from roost.core.failpoints import failpoint
+from roost.core.ids import new_id
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.events.bus import Bus
+from roost.events.types import Delta, DeltaPlace
+from roost.sessions import transcript
+from roost.sessions.models import AssistantInfo, Message
+from roost.sessions.parts import (
+    Part,
+    ReasoningPart,
+    Span,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+    ToolPending,
+    ToolState,
+)
+from roost.turn.reducer import Append, Close, OpenCall, OpenReasoning, OpenText, Write
+
+SAVE_SECONDS: Final = 0.5
+SAVE_BYTES: Final = 4_096
+MAX_ARGUMENTS: Final = 1024 * 1024
+"""Characters of one call's arguments that are kept; a longer call counts as cut off."""
+
+
+class _Block:
+    """An open block: its part, its text so far, and how much of it is stored."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.pieces: list[str] = []
+        self.unsaved: list[str] = []
+        self.size = 0
+
+    def add(self, text: str) -> None:
+        self.pieces.append(text)
+        self.unsaved.append(text)
+        self.size += len(text)
+
+
+class CallDraft(msgspec.Struct, frozen=True):
+    """A tool call as it came out of the stream."""
+
+    part: ToolPart
+    arguments: str
+    complete: bool
+    """The provider said that the arguments ended."""
+
+
+class Recorder:
+    """The writer of one assistant message."""
+
+    def __init__(self, database: Database, bus: Bus, claim: Claim, info: AssistantInfo) -> None:
+        self._database = database
+        self._bus = bus
+        self._claim = claim
+        self.info = info
+        self._parts: dict[str, Part] = {}
+        self._blocks: dict[str, _Block] = {}
+        self._unsaved = 0
+        self._saving = asyncio.Lock()
+        self.calls: list[CallDraft] = []
+
+    @property
+    def message(self) -> Message:
+        """The message as it stands."""
+        return Message(self.info, tuple(self._parts.values()))
+
+    async def begin(self) -> None:
+        """Store the empty message, before the model is called."""
+        start = StepStartPart(new_id("part"), self.info.session_id, self.info.id)
+        self._parts[start.id] = start
+        message = self.message
+
+        def store(tx: Transaction) -> None:
+            check_fence(tx, self._claim)
+            failpoint("step.begin")
+            transcript.append_message(
+                tx,
+                message,
+                actor_id=self._claim.address.actor_id,
+                turn_id=self._claim.turn.id,
+            )
+
+        await self._database.write(store)
+
+    async def write(self, writes: tuple[Write, ...]) -> None:
+        """Carry out what the reducer asks for."""
+        for write in writes:
+            match write:
+                case Append(key=key, text=text):
+                    self._append(key, text)
+                case OpenText(key=key):
+                    part = TextPart(*self._ids(), text="", time=Span(now_ms()))
+                    await self._open(key, part)
+                case OpenReasoning(key=key):
+                    part = ReasoningPart(*self._ids(), text="", time=Span(now_ms()))
+                    await self._open(key, part)
+                case OpenCall():
+                    await self._open_call(write)
+                case Close(key=key, metadata=metadata):
+                    await self._close(key, metadata)
+                case _:
+                    assert_never(write)
+        if self._unsaved >= SAVE_BYTES:
+            await self.save()
+
+    def _ids(self) -> tuple[str, str, str]:
+        return new_id("part"), self.info.session_id, self.info.id
+
+    async def _open_call(self, write: OpenCall) -> None:
+        part = ToolPart(
+            *self._ids(),
+            call_id=write.id,
+            tool=write.name,
+            state=ToolPending({}, ""),
+            metadata=dict(write.metadata) or None,
+        )
+        await self._open(write.key, part)
+
+    async def _open(self, key: str, part: Part) -> None:
+        self._blocks[key] = _Block(part)
+        await self.put(part)
+
+    def _append(self, key: str, text: str) -> None:
+        block = self._blocks.get(key)
+        if block is None:
+            return
+        if isinstance(block.part, ToolPart):
+            if block.size <= MAX_ARGUMENTS:
+                block.pieces.append(text)
+                block.size += len(text)
+            return
+        block.add(text)
+        self._unsaved += len(text)
+        place = DeltaPlace(self.info.session_id, self.info.id, block.part.id)
+        self._bus.publish([Delta(place, text)])
+
+    async def _close(self, key: str, metadata: dict[str, Any]) -> None:
+        block = self._blocks.pop(key, None)
+        if block is None:
+            return
+        if isinstance(block.part, ToolPart):
+            self._draft(block, metadata, complete=block.size <= MAX_ARGUMENTS)
+        else:
+            await self.put(_whole(block, now_ms(), metadata or None))
+
+    def _draft(self, block: _Block, metadata: dict[str, Any], *, complete: bool) -> None:
+        part = self._parts[block.part.id]
+        assert isinstance(part, ToolPart)
+        if metadata:
+            part = msgspec.structs.replace(part, metadata={**(part.metadata or {}), **metadata})
+            self._parts[part.id] = part
+        self.calls.append(CallDraft(part, "".join(block.pieces), complete))
+
+    async def save(self) -> None:
+        """Store the text that has streamed since the last time."""
+        async with self._saving:
+            pending = [
+                (block.part.id, "".join(block.unsaved))
+                for block in self._blocks.values()
+                if block.unsaved
+            ]
+            for block in self._blocks.values():
+                block.unsaved.clear()
+            self._unsaved = 0
+            if pending:
+                await self._database.write(lambda tx: self._store_tails(tx, pending))
+
+    def _store_tails(self, tx: Transaction, pending: list[tuple[str, str]]) -> None:
+        check_fence(tx, self._claim)
+        for part_id, text in pending:
+            transcript.append_tail(tx, part_id, text)
+        failpoint("delta.saved")
+
+    async def save_regularly(self) -> None:
+        """Save every half second; runs beside the stream until it is cancelled."""
+        while True:
+            await asyncio.sleep(SAVE_SECONDS)
+            await self.save()
+
+    async def put(self, part: Part) -> None:
+        """Store `part` as it now is."""
+        self._parts[part.id] = part
+
+        def store(tx: Transaction) -> None:
+            check_fence(tx, self._claim)
+            transcript.put_part(tx, part)
+            failpoint("part.put")
+
+        async with self._saving:
+            await self._database.write(store)
+
+    async def set_tool(self, part_id: str, state: ToolState) -> None:
+        """Move a tool part to its next state."""
+        part = self._parts[part_id]
+        assert isinstance(part, ToolPart)
+        await self.put(msgspec.structs.replace(part, state=state))
+
+    def close_open(self) -> tuple[Part, ...]:
+        """End what the stream left open, in memory; `finish` stores it."""
+        now = now_ms()
+        changed: list[Part] = []
+        for block in self._blocks.values():
+            if isinstance(block.part, ToolPart):
+                self._draft(block, {}, complete=False)
+            else:
+                changed.append(_whole(block, now, None))
+        self._blocks.clear()
+        for part in changed:
+            self._parts[part.id] = part
+        return tuple(changed)
+
+    async def drop_attempt(self) -> None:
+        """Take out every part of an attempt that failed before it had effects."""
+        dropped = [part for part in self._parts.values() if not isinstance(part, StepStartPart)]
+        for part in dropped:
+            del self._parts[part.id]
+        self._blocks.clear()
+        self.calls.clear()
+        self._unsaved = 0
+
+        def store(tx: Transaction) -> None:
+            check_fence(tx, self._claim)
+            for part in dropped:
+                transcript.remove_part(tx, part)
+
+        if dropped:
+            async with self._saving:
+                await self._database.write(store)
+
+    def finish(
+        self, info: AssistantInfo, extra: tuple[Part, ...] = ()
+    ) -> tuple[Message, Callable[[Transaction], None]]:
+        """The finished message, and what a transaction must do to store its end."""
+        changed = (*self.close_open(), *extra)
+        for part in changed:
+            self._parts[part.id] = part
+        self.info = info
+
+        def store(tx: Transaction) -> None:
+            for part in changed:
+                transcript.put_part(tx, part)
+            transcript.update_message(tx, info)
+
+        return self.message, store
+
+
+def _whole(block: _Block, now: int, metadata: dict[str, Any] | None) -> Part:
+    part = block.part
+    assert isinstance(part, TextPart | ReasoningPart)
+    span = Span(part.time.start if part.time else now, now)
+    return msgspec.structs.replace(
+        part, text="".join(block.pieces), time=span, metadata=metadata or part.metadata
+    )

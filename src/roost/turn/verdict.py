@@ -1,0 +1,51 @@
+"""The order of the policies. The first that answers decides."""
+
+from collections.abc import Callable
+from typing import Final
+
+from roost.sessions.models import AssistantInfo, MessageError
+from roost.turn.models import Action, Facts, Stop
+from roost.turn.policies import (
+    cancel,
+    failure,
+    finish,
+    invalid,
+    length,
+    limits,
+    repetition,
+    text_tool_call,
+)
+
+Policy = Callable[[Facts], Action | None]
+
+POLICIES: Final[tuple[Policy, ...]] = (
+    cancel.judge,
+    failure.judge,
+    limits.judge,
+    repetition.judge,
+    text_tool_call.judge,
+    length.judge,
+    invalid.judge,
+    finish.judge,
+)
+
+REFILLED_BY_A_PERSON: Final = frozenset(
+    {length.BUDGET, invalid.BUDGET, text_tool_call.BUDGET, repetition.BUDGET}
+)
+"""Budgets that begin anew when a person speaks: their next message always starts cleanly."""
+
+
+def verdict(facts: Facts) -> Action:
+    """What to do next."""
+    for policy in POLICIES:
+        if (action := policy(facts)) is not None:
+            return action
+    return Stop("failure", _left_over(facts))
+
+
+def _left_over(facts: Facts) -> MessageError:
+    """A step that was stored unfinished, for example by a process that died, and nothing since."""
+    info = facts.step.info if facts.step else None
+    if isinstance(info, AssistantInfo) and info.error is not None:
+        return info.error
+    return MessageError("UnknownError", {"message": "The last step has no answer"})
