@@ -114,7 +114,7 @@ class _Reader:
         found: list[Any] = []
         while (line := self.peek()) is not None and line.indent == indent:
             if line.text != "-" and not line.text.startswith("- "):
-                raise self.fault(line.number, "is neither a list entry nor its continuation")
+                break
             self.at += 1
             rest = line.text[1:].strip()
             if re.match(r"[\w-]+:(\s|$)", rest):

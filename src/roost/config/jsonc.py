@@ -58,7 +58,9 @@ def parse(data: bytes, name: str) -> Document:
     try:
         value: object = pyjson5.decode(text)
     except (pyjson5.Json5DecoderException, ValueError) as error:
-        raise _syntax_error(text, name, str(error.args[0])) from None
+        # Extra data is counted from before the blanks in front of it, all else from behind.
+        offset = 1 if isinstance(error, pyjson5.Json5ExtraData) else -1
+        raise _syntax_error(text, name, str(error.args[0]), offset) from None
     if not isinstance(value, dict):
         raise ConfigError(
             f"{name}: holds {_kind(value)}, not an object", hint="Write { … } around the settings."
@@ -79,9 +81,9 @@ def _decode(data: bytes, name: str) -> str:
         ) from error
 
 
-def _syntax_error(text: str, name: str, reason: str) -> ConfigError:
+def _syntax_error(text: str, name: str, reason: str, offset: int) -> ConfigError:
     place = _PLACE.search(reason)
-    line = text.count("\n", 0, max(0, int(place.group(1)) - 1)) + 1 if place else 1
+    line = text.count("\n", 0, max(0, int(place.group(1)) + offset)) + 1 if place else 1
     what = re.sub(r"\bb'(\w+)'", r"\1", _PLACE.sub("", reason).replace(" ,", ","))
     return ConfigError(
         f"{name}:{line}: is not JSON: {what.strip()}",
