@@ -108,6 +108,7 @@ CREATE TABLE message (
   turn_id TEXT,
   seq INTEGER NOT NULL,
   role TEXT NOT NULL,
+  is_open INTEGER NOT NULL,
   data TEXT NOT NULL,
   UNIQUE (session_id, seq)
 )"""
@@ -182,6 +183,7 @@ FIRST_TABLES: Final = (
     "CREATE INDEX inbox_by_receiver ON inbox (receiver_session, receiver_actor, state, seq)",
     _MESSAGE,
     "CREATE INDEX message_by_actor ON message (session_id, actor_id, seq)",
+    "CREATE INDEX message_open ON message (session_id, actor_id) WHERE is_open = 1",
     _PART,
     "CREATE INDEX part_by_session ON part (session_id)",
     _PART_TAIL,

@@ -23,6 +23,7 @@ INTERRUPTED = (
     "The process stopped while this tool ran. It may have had effects; check before you repeat it."
 )
 NEVER_STARTED = "The process stopped before this tool started. It had no effect."
+DIED = MessageError("MessageAbortedError", {"message": "The process stopped during this step"})
 
 
 def closed(part: Part, now: int, words: str = INTERRUPTED) -> Part:
@@ -42,16 +43,16 @@ def closed(part: Part, now: int, words: str = INTERRUPTED) -> Part:
             return part
 
 
-def repair(tx: Transaction, session_id: str, actor_id: str) -> list[Message]:
-    """Close every open part and message of the slice, and give the slice as it then is."""
+def repair(tx: Transaction, session_id: str, actor_id: str, error: MessageError = DIED) -> None:
+    """Close every open message of the slice and its parts; `error` says why they were open."""
     now = now_ms()
-    return [_mend(tx, message, now) for message in transcript.load(tx, session_id, actor_id)]
+    for message in transcript.load_open(tx, session_id, actor_id):
+        _mend(tx, message, now, error)
 
 
-def _mend(tx: Transaction, message: Message, now: int) -> Message:
+def _mend(tx: Transaction, message: Message, now: int, error: MessageError) -> None:
     info = message.info
-    if not isinstance(info, AssistantInfo) or info.time.completed is not None:
-        return message
+    assert isinstance(info, AssistantInfo)
     parts = tuple(closed(part, now) for part in message.parts)
     for old, new in zip(message.parts, parts, strict=True):
         if is_open(old):
@@ -59,8 +60,6 @@ def _mend(tx: Transaction, message: Message, now: int) -> Message:
     info = msgspec.structs.replace(
         info,
         time=msgspec.structs.replace(info.time, completed=now),
-        error=info.error
-        or MessageError("MessageAbortedError", {"message": "The process stopped during this step"}),
+        error=info.error or error,
     )
     transcript.update_message(tx, info)
-    return Message(info, parts)

@@ -12,7 +12,7 @@ from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
-from roost.sessions.models import Info, Message, decode_info, encode_info
+from roost.sessions.models import AssistantInfo, Info, Message, decode_info, encode_info
 from roost.sessions.parts import (
     Part,
     ReasoningPart,
@@ -33,8 +33,8 @@ def append_message(
         raise ConflictError(f"message {info.id} is there already")
     last = tx.one("SELECT max(seq) AS seq FROM message WHERE session_id = ?", (info.session_id,))
     tx.run(
-        "INSERT INTO message (id, session_id, actor_id, turn_id, seq, role, data)"
-        " VALUES (?,?,?,?,?,?,?)",
+        "INSERT INTO message (id, session_id, actor_id, turn_id, seq, role, is_open, data)"
+        " VALUES (?,?,?,?,?,?,?,?)",
         (
             info.id,
             info.session_id,
@@ -42,6 +42,7 @@ def append_message(
             turn_id,
             ((last["seq"] if last else None) or 0) + 1,
             str(info.__struct_config__.tag),
+            _is_open(info),
             encode_info(info),
         ),
     )
@@ -79,7 +80,11 @@ def tell_part(tx: Transaction, part: Part) -> None:
 
 def update_message(tx: Transaction, info: Info) -> None:
     """Replace the head of a message."""
-    if not tx.run("UPDATE message SET data = ? WHERE id = ?", (encode_info(info), info.id)):
+    changed = tx.run(
+        "UPDATE message SET data = ?, is_open = ? WHERE id = ?",
+        (encode_info(info), _is_open(info), info.id),
+    )
+    if not changed:
         raise NotFoundError(f"there is no message {info.id}")
     tell_message(tx, info)
 
@@ -203,6 +208,21 @@ def load(
     else:
         parts = [part for row in rows for part in _part_rows(db, row["id"])]
     return _assemble(rows, parts, _tails(db, session_id))
+
+
+def load_open(db: Reader, session_id: str, actor_id: str) -> list[Message]:
+    """The model's messages of a slice that have no end yet, oldest first."""
+    rows = db.all(
+        "SELECT id, data FROM message WHERE session_id = ? AND actor_id = ? AND is_open = 1"
+        " ORDER BY seq",
+        (session_id, actor_id),
+    )
+    parts = [part for row in rows for part in _part_rows(db, row["id"])]
+    return _assemble(rows, parts, _tails(db, session_id)) if rows else []
+
+
+def _is_open(info: Info) -> int:
+    return int(isinstance(info, AssistantInfo) and info.time.completed is None)
 
 
 def _part_rows(db: Reader, message_id: str) -> list[sqlite3.Row]:

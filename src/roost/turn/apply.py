@@ -1,0 +1,166 @@
+"""The only writer of decisions: the end of a step and the action that follows, in one
+transaction.
+"""
+
+import msgspec
+
+from roost.actors.models import Ending, Outcome, Settled
+from roost.actors.settle import settle
+from roost.actors.store import check_fence, save_progress
+from roost.core.failpoints import failpoint
+from roost.core.text import clean
+from roost.db.transaction import Transaction
+from roost.events.types import Event
+from roost.inbox.models import Letter, NoteBody
+from roost.inbox.store import send
+from roost.permissions.asks import withdraw_open
+from roost.sessions import repair, transcript
+from roost.sessions.models import AssistantInfo, Message, MessageError
+from roost.turn.memory import Memory
+from roost.turn.models import Action, Inject, Sample, Stop
+from roost.turn.sampler import Step
+from roost.turn.world import World
+
+STOPPED = MessageError("MessageAbortedError", {"message": "Stopped by the user"})
+ENDED = MessageError("MessageAbortedError", {"message": "The process was asked to end"})
+
+
+async def apply(world: World, memory: Memory, step: Step | None, action: Action) -> Settled:
+    """Store `step`, carry out `action`; `more` as long as the turn goes on."""
+    _account(memory, step, action)
+    last = _seen(step, action)
+
+    def store(tx: Transaction) -> Settled:
+        check_fence(tx, memory.claim)
+        failpoint("apply.before")
+        if step is not None:
+            step.store(tx)
+        if last is not None:
+            transcript.update_message(tx, last.info)
+        save_progress(
+            tx,
+            memory.claim,
+            budgets=memory.budgets,
+            steps=memory.steps,
+            tokens=memory.tokens,
+            cost=memory.cost,
+        )
+        failpoint("apply.stored")
+        return _carry_out(tx, memory, action)
+
+    settled = await world.database.write(store)
+    failpoint("apply.committed")
+    if step is not None:
+        memory.messages.append(last or step.outcome.message)
+        memory.recorder = None
+    return settled
+
+
+def _account(memory: Memory, step: Step | None, action: Action) -> None:
+    """Add up what was used."""
+    if step is not None:
+        memory.steps += 1
+        memory.tokens += step.tokens
+        memory.cost += step.cost
+        memory.budgets = memory.budgets.spend(
+            tokens=step.tokens, cost=step.cost, invalid_calls=step.invalid_calls
+        )
+    if isinstance(action, Inject):
+        memory.budgets = memory.budgets.spend(**{action.policy: 1})
+    elif isinstance(action, Sample) and action.spend:
+        memory.budgets = memory.budgets.spend(**{action.spend: 1})
+
+
+def _seen(step: Step | None, action: Action) -> Message | None:
+    """The message of the step as it is to be kept, when that differs from how it ended."""
+    if step is None:
+        return None
+    message = step.outcome.message
+    info = message.info
+    if isinstance(action, Inject) and action.hide and isinstance(info, AssistantInfo):
+        return Message(msgspec.structs.replace(info, hidden=True), message.parts)
+    if isinstance(action, Stop) and action.error and isinstance(info, AssistantInfo):
+        return Message(
+            msgspec.structs.replace(info, error=info.error or action.error), message.parts
+        )
+    return None
+
+
+def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled:
+    match action:
+        case Sample():
+            return "more"
+        case Inject(policy=policy, words=words):
+            address = memory.claim.address
+            note = NoteBody(clean(words), origin=policy)
+            send(
+                tx,
+                Letter(
+                    receiver=address,
+                    kind="system",
+                    body=note,
+                    sender=address,
+                    sender_turn=memory.claim.turn.id,
+                ),
+            )
+            return "more"
+        case Stop(outcome=outcome, error=error):
+            _tell_error(tx, memory, error)
+            withdraw_open(tx, memory.claim.turn.id)
+            return settle(tx, memory.claim, _ending(memory, outcome, error))
+
+
+def _ending(memory: Memory, outcome: Outcome, error: MessageError | None) -> Ending:
+    recorder = memory.recorder
+    shown = [message for message in memory.messages if isinstance(message.info, AssistantInfo)]
+    result = recorder.info.id if recorder else shown[-1].info.id if shown else None
+    return Ending(
+        outcome=outcome,
+        result_message_id=result,
+        error=msgspec.to_builtins(error) if error else None,
+    )
+
+
+def _tell_error(tx: Transaction, memory: Memory, error: MessageError | None) -> None:
+    if error is None:
+        return
+    address = memory.claim.address
+    tx.emit(
+        Event(
+            "session.error",
+            {
+                "sessionID": address.session_id,
+                "error": error,
+                "ownerActorId": address.actor_id,
+            },
+            session_id=address.session_id,
+        )
+    )
+
+
+async def end_early(world: World, memory: Memory, ending: Ending, error: MessageError) -> Settled:
+    """Close a turn that was stopped in the middle of whatever it was doing.
+
+    Text that streamed is kept, open parts and messages are closed with `error`, asks withdrawn.
+    """
+    if memory.recorder is not None:
+        await memory.recorder.save()
+
+    def store(tx: Transaction) -> Settled:
+        check_fence(tx, memory.claim)
+        address = memory.claim.address
+        repair.repair(tx, address.session_id, address.actor_id, error)
+        save_progress(
+            tx,
+            memory.claim,
+            budgets=memory.budgets,
+            steps=memory.steps,
+            tokens=memory.tokens,
+            cost=memory.cost,
+        )
+        if ending.outcome == "failure":
+            _tell_error(tx, memory, error)
+        withdraw_open(tx, memory.claim.turn.id)
+        return settle(tx, memory.claim, ending)
+
+    return await world.database.write(store)

@@ -1,0 +1,99 @@
+"""The loop. One turn of one actor, from its claim until it sleeps."""
+
+import asyncio
+import logging
+
+import msgspec
+
+from roost.actors.models import Claim, Ending, Settled
+from roost.core.errors import RoostError, StaleFenceError, StorageError
+from roost.sessions.models import MessageError
+from roost.turn.apply import ENDED, STOPPED, apply, end_early
+from roost.turn.intake import begin, intake
+from roost.turn.memory import Memory
+from roost.turn.models import Sample
+from roost.turn.prepare import prepare
+from roost.turn.sampler import sample
+from roost.turn.verdict import verdict
+from roost.turn.world import World
+
+logger = logging.getLogger(__name__)
+
+
+class TurnRun:
+    """A turn that this process runs."""
+
+    def __init__(self, world: World, claim: Claim) -> None:
+        self._world = world
+        self.claim = claim
+        self._work: asyncio.Task[Settled] | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Stop now: the request is closed, tools and their processes are ended."""
+        self._stopped = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def run(self) -> Settled:
+        """Run the turn to its end and tell whether another is due.
+
+        A cancellation of this call itself, as when the process ends, interrupts the turn.
+        """
+        memory = await begin(self._world, self.claim)
+        try:
+            return await self._drive_stoppably(memory)
+        except StaleFenceError as error:
+            logger.warning("%s", error.message)
+            return "idle"
+        finally:
+            await self._world.reap(self.claim.turn.id)
+
+    async def _drive_stoppably(self, memory: Memory) -> Settled:
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._work = group.create_task(_drive(self._world, memory))
+                if self._stopped:
+                    self._work.cancel()
+        except BaseExceptionGroup as group_error:
+            return await self._fail(memory, _only(group_error))
+        except asyncio.CancelledError:
+            ending = Ending(outcome="interrupted")
+            await end_early(self._world, memory, ending, ENDED)
+            raise
+        if self._work.cancelled():
+            return await end_early(self._world, memory, Ending(outcome="cancelled"), STOPPED)
+        return self._work.result()
+
+    async def _fail(self, memory: Memory, error: BaseException) -> Settled:
+        """End the turn for an error that no policy foresaw."""
+        if isinstance(error, StaleFenceError | StorageError) or not isinstance(error, Exception):
+            raise error
+        if isinstance(error, RoostError):
+            words = f"{error.message}. {error.hint}" if error.hint else error.message
+        else:
+            logger.error("turn %s failed", self.claim.turn.id, exc_info=error)
+            words = f"Roost itself failed ({type(error).__name__}: {error})"
+        shown = MessageError("UnknownError", {"message": words})
+        ending = Ending(outcome="failure", error=msgspec.to_builtins(shown))
+        return await end_early(self._world, memory, ending, shown)
+
+
+def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _only(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+async def _drive(world: World, memory: Memory) -> Settled:
+    while True:
+        facts = await intake(world, memory)
+        action = verdict(facts)
+        step = None
+        if isinstance(action, Sample):
+            plan = prepare(world, memory, facts, action)
+            step = await sample(world, memory, plan)
+            facts = facts.after(step.outcome)
+            action = verdict(facts)
+        settled = await apply(world, memory, step, action)
+        if settled != "more":
+            return settled

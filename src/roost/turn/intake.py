@@ -1,0 +1,80 @@
+"""The start of a step: claim the mail, extend the slice, derive the facts."""
+
+from roost.actors.models import Actor, Budgets, Claim
+from roost.actors.store import check_fence, save_progress
+from roost.core.errors import UsageError
+from roost.core.failpoints import failpoint
+from roost.db.transaction import Transaction
+from roost.inbox.drain import drain
+from roost.sessions import transcript
+from roost.sessions.models import Message, ModelName, UserInfo
+from roost.turn.memory import Memory
+from roost.turn.models import Facts
+from roost.turn.verdict import REFILLED_BY_A_PERSON
+from roost.turn.world import World
+
+
+async def begin(world: World, claim: Claim) -> Memory:
+    """Load the slice of a turn that was just claimed."""
+    where = claim.address
+    messages = await world.database.read(
+        lambda db: transcript.load(db, where.session_id, where.actor_id)
+    )
+    return Memory(claim, messages)
+
+
+async def intake(world: World, memory: Memory) -> Facts:
+    """Deliver what is queued and give the facts for the next verdict. Raises `StaleFenceError`."""
+    agent, model = _current_choice(memory)
+    budgets = memory.budgets
+
+    def take(tx: Transaction) -> tuple[Actor, list[Message], Budgets]:
+        actor = check_fence(tx, memory.claim)
+        failpoint("drain.before")
+        new = drain(tx, memory.claim.address, memory.claim.turn.id, agent=agent, model=model)
+        refilled = budgets
+        if any(_from_person(message) for message in new):
+            refilled = budgets.refill(REFILLED_BY_A_PERSON)
+            save_progress(
+                tx,
+                memory.claim,
+                budgets=refilled,
+                steps=memory.steps,
+                tokens=memory.tokens,
+                cost=memory.cost,
+            )
+        return actor, new, refilled
+
+    actor, new, memory.budgets = await world.database.write(take)
+    failpoint("drain.committed")
+    memory.messages.extend(new)
+    return await _facts(world, memory, actor)
+
+
+def _from_person(message: Message) -> bool:
+    return isinstance(message.info, UserInfo) and message.info.provenance is None
+
+
+def _current_choice(memory: Memory) -> tuple[str, ModelName]:
+    """Agent and model of the newest words said to the actor; for mail that is no prompt."""
+    for message in reversed(memory.messages):
+        if isinstance(message.info, UserInfo):
+            return message.info.agent, message.info.model
+    actor = memory.claim.actor
+    provider, _, model = (actor.model or "").partition("/")
+    return actor.agent, ModelName(provider, model, actor.variant)
+
+
+async def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
+    name, choice = _current_choice(memory)
+    if not memory.messages:
+        raise UsageError(f"actor {actor.actor_id} has nothing to answer")
+    return Facts(
+        agent=world.resolve_agent(name),
+        model=await world.resolve_model(choice),
+        messages=tuple(memory.messages),
+        budgets=memory.budgets,
+        steps=memory.steps,
+        elapsed=memory.elapsed,
+        cancel=actor.cancel,
+    )

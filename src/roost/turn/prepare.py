@@ -1,0 +1,133 @@
+"""From facts to a request: system prompt, view, tools. Nothing is stored here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from roost.core.clock import now_ms
+from roost.core.ids import new_id
+from roost.llm.models import (
+    AssistantMessage,
+    Media,
+    Message,
+    ModelRequest,
+    Reasoning,
+    Text,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from roost.sessions.models import MAIN, AssistantInfo, MessagePath, MessageTime
+from roost.sessions.parts import Tokens
+from roost.tools.contract import Tool
+from roost.turn.memory import Memory
+from roost.turn.models import Facts, Sample
+from roost.turn.world import World
+
+_NO_MEDIA = "[an image or document was here; the provider refused it]"
+
+
+class Plan(Struct, frozen=True):
+    """One step, ready to be taken."""
+
+    request: ModelRequest
+    info: AssistantInfo
+    """The head of the message that the step will write."""
+    tools: Mapping[str, Tool[Any]]
+
+
+def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
+    """The request that `action` asks for."""
+    tools = world.tools(facts.agent, facts.model)
+    return Plan(_request(world, memory, facts, action, tools), _head(world, memory, facts), tools)
+
+
+def _request(
+    world: World, memory: Memory, facts: Facts, action: Sample, tools: Mapping[str, Tool[Any]]
+) -> ModelRequest:
+    user = facts.last_user
+    messages = suitable(memory, memory.view.build(facts.messages))
+    if action.words:
+        reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
+        messages = (*messages, UserMessage((Text(reminder),)))
+    where = memory.claim.address
+    return ModelRequest(
+        model=facts.model,
+        system=world.system(facts.agent, facts.model, user.system if user else None),
+        messages=messages,
+        tools=tuple(_spec(tool) for tool in tools.values()),
+        tool_choice="none" if action.closing else "auto",
+        temperature=facts.agent.temperature,
+        top_p=facts.agent.top_p,
+        variant=(user.model.variant if user else None) or facts.agent.variant,
+        cache_key=f"{where.session_id}/{where.actor_id}",
+    )
+
+
+_specs: dict[type, ToolSpec] = {}
+
+
+def _spec(tool: Tool[Any]) -> ToolSpec:
+    kind = type(tool)
+    if kind not in _specs:
+        _specs[kind] = ToolSpec(tool.name, tool.description, tool.schema())
+    return _specs[kind]
+
+
+def suitable(memory: Memory, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """`messages` without the kinds of content that the provider has refused in this turn."""
+    if not (memory.without_media or memory.without_reasoning):
+        return messages
+    return tuple(_stripped(memory, message) for message in messages)
+
+
+def _stripped(memory: Memory, message: Message) -> Message:
+    match message:
+        case AssistantMessage(content=content) if memory.without_reasoning:
+            kept = tuple(block for block in content if not isinstance(block, Reasoning))
+            return AssistantMessage(kept) if len(kept) < len(content) else message
+        case UserMessage(content=content) if memory.without_media:
+            if not any(isinstance(block, Media) for block in content):
+                return message
+            return UserMessage(
+                tuple(Text(_NO_MEDIA) if isinstance(block, Media) else block for block in content)
+            )
+        case ToolMessage(results=results) if memory.without_media:
+            if not any(result.media for result in results):
+                return message
+            return ToolMessage(
+                tuple(
+                    msgspec.structs.replace(
+                        result, media=(), output=f"{result.output}\n{_NO_MEDIA}"
+                    )
+                    if result.media
+                    else result
+                    for result in results
+                )
+            )
+        case _:
+            return message
+
+
+def _head(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
+    last = facts.last
+    user = facts.last_user
+    actor_id = memory.claim.address.actor_id
+    place = world.place
+    return AssistantInfo(
+        id=new_id("message", after=last.info.id if last else None),
+        session_id=world.session.id,
+        time=MessageTime(created=now_ms()),
+        parent_id=user.id if user else "",
+        model_id=facts.model.id,
+        provider_id=facts.model.provider,
+        mode=facts.agent.name,
+        agent=facts.agent.name,
+        path=MessagePath(str(place.directory), str(place.root)),
+        cost=0.0,
+        tokens=Tokens(),
+        agent_id=None if actor_id == MAIN else actor_id,
+        variant=user.model.variant if user else None,
+    )

@@ -1,0 +1,270 @@
+"""Takes one step: calls the model, tries again where that is safe, runs the tools it asked for."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors.models import RetryState
+from roost.actors.store import set_retry
+from roost.core.clock import now_ms
+from roost.core.ids import new_id
+from roost.db.transaction import Transaction
+from roost.llm.models import (
+    CallStart,
+    FinishReason,
+    Model,
+    ModelError,
+    ModelRequest,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from roost.llm.retry import GiveUp, decide
+from roost.sessions.models import AssistantInfo, MessageError
+from roost.sessions.parts import CacheTokens, StepFinishPart, Tokens
+from roost.turn.looping import LoopDetector
+from roost.turn.memory import Memory
+from roost.turn.models import Blocked, Completed, Failed, Overflow, Repeat, StepOutcome
+from roost.turn.prepare import Plan, suitable
+from roost.turn.recorder import Recorder
+from roost.turn.reducer import StreamState, reduce
+from roost.turn.toolcalls import CallsResult, run_calls
+from roost.turn.world import World
+
+Store = Callable[[Transaction], None]
+_jitter: Final = random.SystemRandom()
+
+
+class Step(Struct, frozen=True):
+    """A step that was taken, and what must still be stored of it."""
+
+    outcome: StepOutcome
+    store: Store
+    cost: float
+    """US dollars, failed attempts included."""
+    tokens: int
+    invalid_calls: int
+    """Calls that could not be read."""
+
+
+class _Looped(Exception):  # noqa: N818
+    def __init__(self, unit: str) -> None:
+        super().__init__(unit)
+        self.unit = unit
+
+
+class _Attempts:
+    """What all attempts of one step have used."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.began = time.monotonic()
+        self.count = 0
+        self.state = StreamState()
+        self.tokens = Tokens()
+        self.cost = 0.0
+
+    def begin(self) -> None:
+        self.count += 1
+        self.state = StreamState()
+
+    def charge(self) -> None:
+        """Add the usage of the attempt that just ended, whether it succeeded or not."""
+        usage = self.state.usage
+        self.tokens = _sum(self.tokens, usage)
+        self.cost += price(self.model, usage)
+        self.state = msgspec.structs.replace(self.state, usage=Usage())
+
+
+def price(model: Model, usage: Usage) -> float:
+    """US dollars for `usage`."""
+    rates = model.price
+    read = rates.input if rates.cache_read is None else rates.cache_read
+    write = rates.input if rates.cache_write is None else rates.cache_write
+    total = (
+        usage.input * rates.input
+        + (usage.output + usage.reasoning) * rates.output
+        + usage.cache_read * read
+        + usage.cache_write * write
+    )
+    return total / 1_000_000
+
+
+def _sum(tokens: Tokens, usage: Usage) -> Tokens:
+    return Tokens(
+        tokens.input + usage.input,
+        tokens.output + usage.output,
+        tokens.reasoning + usage.reasoning,
+        CacheTokens(tokens.cache.read + usage.cache_read, tokens.cache.write + usage.cache_write),
+    )
+
+
+async def sample(world: World, memory: Memory, plan: Plan) -> Step:
+    """Take the step that `plan` describes. Cancellation closes the request and stops its tools."""
+    recorder = Recorder(world.database, world.bus, memory.claim, plan.info)
+    memory.recorder = recorder
+    await recorder.begin()
+    attempts = _Attempts(plan.request.model)
+    try:
+        await _stream(world, memory, plan, recorder, attempts)
+    except ModelError as error:
+        return _failed(recorder, attempts, error)
+    except _Looped as loop:
+        return _repeated(recorder, attempts, loop.unit)
+    recorder.close_open()
+    calls = await run_calls(world, memory, plan, recorder)
+    finish = attempts.state.finish or "other"
+    return _completed(recorder, attempts, finish, calls)
+
+
+async def _stream(
+    world: World, memory: Memory, plan: Plan, recorder: Recorder, attempts: _Attempts
+) -> None:
+    """Stream one answer to its end, trying again as the retry rules allow.
+
+    Nothing of an answer is run before its stream has ended, so trying again repeats no effect.
+    """
+    request = plan.request
+    while True:
+        attempts.begin()
+        try:
+            await _attempt(world, memory, request, recorder, attempts)
+        except ModelError as error:
+            if not _mend(memory, error):
+                await _wait(world, memory, recorder, attempts, error)
+            await recorder.drop_attempt()
+            messages = suitable(memory, request.messages)
+            request = msgspec.structs.replace(request, messages=messages)
+        else:
+            return
+        finally:
+            attempts.charge()
+
+
+async def _attempt(
+    world: World, memory: Memory, request: ModelRequest, recorder: Recorder, attempts: _Attempts
+) -> None:
+    detectors = {"text": LoopDetector(), "reasoning": LoopDetector()}
+    async with asyncio.TaskGroup() as group:
+        saving = group.create_task(recorder.save_regularly())
+        failure: ModelError | _Looped | None = None
+        try:
+            async with aclosing(world.models.stream(request, memory.encoded)) as stream:
+                async for event in stream:
+                    _watch(detectors, event)
+                    attempts.state, writes = reduce(attempts.state, event)
+                    if writes:
+                        await recorder.write(writes)
+        except (ModelError, _Looped) as error:
+            failure = error  # raised below: a task group would wrap it
+        saving.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _watch(detectors: dict[str, LoopDetector], event: StreamEvent) -> None:
+    match event:
+        case TextDelta(text=text):
+            unit = detectors["text"].feed(text)
+        case ReasoningDelta(text=text):
+            unit = detectors["reasoning"].feed(text)
+        case CallStart():
+            unit = None
+        case _:
+            return
+    if unit is not None:
+        raise _Looped(unit)
+
+
+def _mend(memory: Memory, error: ModelError) -> bool:
+    """Whether leaving a kind of content out is worth one more try; at most once a kind."""
+    if error.kind == "media" and not memory.without_media:
+        memory.without_media = True
+        return True
+    if error.kind == "reasoning" and not memory.without_reasoning:
+        memory.without_reasoning = True
+        return True
+    return False
+
+
+async def _wait(
+    world: World, memory: Memory, recorder: Recorder, attempts: _Attempts, error: ModelError
+) -> None:
+    """Sleep until the next try is due, visibly; raises `error` when there is to be none."""
+    elapsed = time.monotonic() - attempts.began
+    decision = decide(error, attempts.count, elapsed, world.retry, _jitter.random())
+    if isinstance(decision, GiveUp):
+        raise error
+    await recorder.drop_attempt()
+    shown = RetryState(attempts.count, error.message, now_ms() + int(decision.delay * 1000))
+    await world.database.write(lambda tx: set_retry(tx, memory.claim, shown))
+    await asyncio.sleep(decision.delay)
+    await world.database.write(lambda tx: set_retry(tx, memory.claim, None))
+
+
+def _end(
+    recorder: Recorder, attempts: _Attempts, finish: FinishReason, **changes: Any
+) -> tuple[Any, Store]:
+    info: AssistantInfo = msgspec.structs.replace(
+        recorder.info,
+        time=msgspec.structs.replace(recorder.info.time, completed=now_ms()),
+        finish=finish,
+        cost=attempts.cost,
+        tokens=attempts.tokens,
+        **changes,
+    )
+    part = StepFinishPart(
+        new_id("part"), info.session_id, info.id, finish, attempts.cost, attempts.tokens
+    )
+    return recorder.finish(info, (part,))
+
+
+def _completed(
+    recorder: Recorder, attempts: _Attempts, finish: FinishReason, calls: CallsResult
+) -> Step:
+    message, store = _end(recorder, attempts, finish)
+    outcome = Blocked(message) if calls.blocked else Completed(message)
+    return Step(outcome, store, attempts.cost, attempts.tokens.total, calls.invalid)
+
+
+def _failed(recorder: Recorder, attempts: _Attempts, error: ModelError) -> Step:
+    shown = describe(error, attempts.model)
+    recorder.calls.clear()
+    message, store = _end(recorder, attempts, "error", error=shown)
+    outcome = Overflow(message, shown) if error.kind == "overflow" else Failed(message, shown)
+    return Step(outcome, store, attempts.cost, attempts.tokens.total, 0)
+
+
+def _repeated(recorder: Recorder, attempts: _Attempts, unit: str) -> Step:
+    message, store = _end(recorder, attempts, "other")
+    shown = " ".join(unit.split())[:80]
+    finding = f"the same {len(unit)} characters over and over (“{shown}”)"
+    return Step(Repeat(message, finding), store, attempts.cost, attempts.tokens.total, 0)
+
+
+def describe(error: ModelError, model: Model) -> MessageError:
+    """A failed call as the error of its message, in OpenCode's names."""
+    if error.kind == "auth":
+        words = f"{model.provider} refused the key: {error.message}"
+        return MessageError("ProviderAuthError", {"providerID": model.provider, "message": words})
+    if error.kind == "overflow":
+        data = {"message": f"The conversation no longer fits {model.ref}: {error.message}"}
+        return MessageError("ContextOverflowError", {**data, "responseBody": error.body})
+    if error.kind == "content_filter":
+        return MessageError("ContentFilterError", {"message": error.message})
+    data: dict[str, Any] = {
+        "message": error.message,
+        "isRetryable": error.kind in {"rate_limit", "server", "network"},
+        "responseBody": error.body,
+        "responseHeaders": error.headers,
+    }
+    if error.status is not None:
+        data["statusCode"] = error.status
+    return MessageError("APIError", data)

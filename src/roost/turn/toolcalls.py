@@ -1,0 +1,247 @@
+"""Runs the calls of one step: reads side by side, everything else in order, one result per call."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from roost.core.clock import now_ms
+from roost.core.errors import DeniedError, RoostError
+from roost.core.failpoints import failpoint
+from roost.core.ids import new_id
+from roost.core.text import clean
+from roost.permissions.asks import RejectedError
+from roost.permissions.models import PermissionRequest
+from roost.sessions.parts import (
+    FilePart,
+    Span,
+    ToolCompleted,
+    ToolFailed,
+    ToolRunning,
+    ToolTime,
+)
+from roost.tools.arguments import ArgumentsError, Parsed, parse_call
+from roost.tools.contract import Question, Tool, ToolContext, ToolOutput
+from roost.tools.output import cap
+from roost.turn.memory import Memory
+from roost.turn.prepare import Plan
+from roost.turn.recorder import CallDraft, Recorder
+from roost.turn.world import CallPlace, World
+
+logger = logging.getLogger(__name__)
+PROGRESS_SECONDS = 0.5
+"""How often the state of a running call is stored and shown, at most."""
+ABORTED = "The tool was stopped. It may have had effects; check before you repeat it."
+NOT_RUN = "Not run: a call before it in this step was refused by the user."
+
+
+class CallsResult(Struct, frozen=True):
+    """What became of the calls of a step."""
+
+    blocked: bool
+    """A person refused one without a word on how to go on."""
+    invalid: int
+    """Calls that could not be read."""
+
+
+async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder) -> CallsResult:
+    """Run every call that the stream left in `recorder`, and store each result."""
+    blocked = False
+    invalid = 0
+    for batch in _batches(recorder.calls, plan.tools):
+        runs = [_Run(world, memory, plan, recorder, draft) for draft in batch]
+        if blocked:
+            for run in runs:
+                await run.fail(NOT_RUN)
+        elif len(runs) == 1:
+            await runs[0].go()
+        else:
+            async with asyncio.TaskGroup() as group:
+                for run in runs:
+                    group.create_task(run.go())
+        blocked = blocked or any(run.blocked for run in runs)
+        invalid += sum(run.invalid for run in runs)
+    return CallsResult(blocked, invalid)
+
+
+def _batches(
+    drafts: Iterable[CallDraft], tools: Mapping[str, Tool[Any]]
+) -> Iterable[list[CallDraft]]:
+    """Neighbouring reads together, every other call alone."""
+    reads: list[CallDraft] = []
+    for draft in drafts:
+        tool = tools.get(draft.part.tool)
+        if tool is not None and tool.effects == "reads":
+            reads.append(draft)
+            continue
+        if reads:
+            yield reads
+            reads = []
+        yield [draft]
+    if reads:
+        yield reads
+
+
+class _Run:
+    """One call on its way to its one result."""
+
+    def __init__(
+        self, world: World, memory: Memory, plan: Plan, recorder: Recorder, draft: CallDraft
+    ) -> None:
+        self._world = world
+        self._memory = memory
+        self._plan = plan
+        self._recorder = recorder
+        self._draft = draft
+        self._part_id = draft.part.id
+        self._start = now_ms()
+        self._input: dict[str, Any] = {}
+        self._title: str | None = None
+        self._metadata: dict[str, Any] = {}
+        self._news = asyncio.Event()
+        self.blocked = False
+        self.invalid = False
+
+    async def go(self) -> None:
+        try:
+            parsed = parse_call(
+                self._plan.tools,
+                self._draft.part.tool,
+                self._draft.arguments,
+                complete=self._draft.complete,
+            )
+        except ArgumentsError as error:
+            self.invalid = True
+            self._input = error.input
+            await self.fail(error.message)
+            return
+        self._input = parsed.input
+        await self._recorder.set_tool(self._part_id, ToolRunning(self._input, Span(self._start)))
+        failpoint("tool.running")
+        await self._execute(parsed)
+        failpoint("tool.done")
+
+    async def _execute(self, parsed: Parsed) -> None:
+        try:
+            output = await self._with_progress(parsed)
+        except asyncio.CancelledError:
+            await self.fail(ABORTED, interrupted=True)
+            raise
+        except RejectedError as error:
+            self.blocked = error.blocks
+            await self.fail(_words(error))
+        except RoostError as error:
+            await self.fail(_words(error), denied=isinstance(error, DeniedError))
+        except Exception as error:
+            logger.exception("tool %s failed", parsed.tool.name)
+            await self.fail(f"The tool itself failed ({type(error).__name__}: {error})")
+        else:
+            await self._complete(output)
+
+    async def _with_progress(self, parsed: Parsed) -> ToolOutput:
+        """Run the tool while its progress is stored from time to time."""
+        showing = asyncio.create_task(self._show_progress())
+        try:
+            return await parsed.tool.run(parsed.arguments, self._context())
+        finally:
+            showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
+
+    async def _show_progress(self) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            state = ToolRunning(
+                self._input, Span(self._start), self._title, dict(self._metadata) or None
+            )
+            await self._recorder.set_tool(self._part_id, state)
+            await asyncio.sleep(PROGRESS_SECONDS)
+
+    def _note(self, title: str | None, metadata: dict[str, Any]) -> None:
+        if title is not None:
+            self._title = title
+        self._metadata.update(metadata)
+        self._news.set()
+
+    def _context(self) -> ToolContext:
+        world, place = self._world, self._world.place
+        call = CallPlace(
+            self._memory.claim,
+            world.resolve_agent(self._plan.info.agent),
+            self._plan.info.id,
+            self._draft.part.call_id,
+        )
+
+        async def ask(request: PermissionRequest) -> None:
+            await world.asker.permission(request, call)
+
+        async def question(questions: tuple[Question, ...]) -> tuple[tuple[str, ...], ...]:
+            return await world.asker.question(questions, call)
+
+        model = self._plan.request.model
+        return ToolContext(
+            actor=self._memory.claim.address,
+            agent=self._plan.info.agent,
+            turn_id=self._memory.claim.turn.id,
+            message_id=self._plan.info.id,
+            call_id=self._draft.part.call_id,
+            directory=place.directory,
+            root=place.root,
+            guard=place.guard,
+            ledger=place.ledger,
+            database=world.database,
+            spill_folder=place.spill_folder,
+            reads_images=model.reads_images,
+            reads_pdf=model.reads_pdf,
+            hidden_environment=world.hidden_environment,
+            allow_private_hosts=world.allow_private_hosts,
+            ask=ask,
+            question=question,
+            progress=self._note,
+        )
+
+    async def _complete(self, answer: ToolOutput) -> None:
+        place = self._world.place
+        text = clean(answer.output)
+        metadata = dict(answer.metadata)
+        if not answer.capped:
+            text, spilled = cap(text, place.spill_folder, self._draft.part.call_id)
+            metadata["truncated"] = spilled is not None
+        attachments = tuple(
+            FilePart(
+                new_id("part"),
+                self._plan.info.session_id,
+                self._plan.info.id,
+                media.mime,
+                f"data:{media.mime};base64,{media.data}",
+                media.name or None,
+            )
+            for media in answer.media
+        )
+        done = ToolCompleted(
+            self._input,
+            text,
+            clean(answer.title),
+            metadata,
+            ToolTime(self._start, now_ms()),
+            attachments or None,
+        )
+        await self._recorder.set_tool(self._part_id, done)
+
+    async def fail(self, words: str, *, interrupted: bool = False, denied: bool = False) -> None:
+        """End the call as an error that says `words`."""
+        metadata = dict(self._metadata)
+        if interrupted:
+            metadata["interrupted"] = True
+        if denied:
+            metadata["denied"] = True
+        failed = ToolFailed(
+            self._input, clean(words), ToolTime(self._start, now_ms()), metadata or None
+        )
+        await self._recorder.set_tool(self._part_id, failed)
+
+
+def _words(error: RoostError) -> str:
+    return f"{error.message}\n{error.hint}" if error.hint else error.message

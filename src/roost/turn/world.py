@@ -1,0 +1,87 @@
+"""What a turn needs of the world outside it, put together by the runtime."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from roost.actors.models import Claim
+from roost.context.agents import Agent
+from roost.db.database import Database
+from roost.events.bus import Bus
+from roost.llm.models import Model, ModelRequest, StreamEvent
+from roost.llm.providers.cache import EncodingCache
+from roost.llm.retry import RetryPolicy
+from roost.permissions.models import PermissionRequest
+from roost.sessions.models import ModelName, Session
+from roost.tools.contract import Question, Tool
+from roost.workspace.files import ReadLedger
+from roost.workspace.guard import Guard
+
+
+class ModelSource(Protocol):
+    """Calls models."""
+
+    def stream(
+        self, request: ModelRequest, cache: EncodingCache
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """The answer as it streams; raises `ModelError`. Closing it ends the request at once."""
+        ...
+
+
+class Asker(Protocol):
+    """Gets permission and answers for one call of a tool."""
+
+    async def permission(self, request: PermissionRequest, call: "CallPlace") -> None:
+        """Return when it is allowed. Raises `DeniedError`."""
+        ...
+
+    async def question(
+        self, questions: tuple[Question, ...], call: "CallPlace"
+    ) -> tuple[tuple[str, ...], ...]:
+        """The answers, one tuple a question. Raises `DeniedError` when nobody answers."""
+        ...
+
+
+class CallPlace(Struct, frozen=True):
+    """Which call of which step asks."""
+
+    claim: Claim
+    agent: Agent
+    message_id: str
+    call_id: str
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where an actor works."""
+
+    directory: Path
+    root: Path
+    guard: Guard
+    ledger: ReadLedger
+    spill_folder: Path
+
+
+class World(Struct, frozen=True, kw_only=True):
+    """The services of one session's turns."""
+
+    database: Database
+    bus: Bus
+    models: ModelSource
+    asker: Asker
+    session: Session
+    place: Place
+    retry: RetryPolicy
+    hidden_environment: frozenset[str]
+    allow_private_hosts: bool
+    resolve_model: Callable[[ModelName], Awaitable[Model]]
+    """Raises `RoostError` for a model that cannot be used."""
+    resolve_agent: Callable[[str], Agent]
+    """Raises `ConfigError` for a name that is not known."""
+    system: Callable[[Agent, Model, str | None], tuple[str, ...]]
+    """The system prompt for an agent on a model, with what the prompt added."""
+    tools: Callable[[Agent, Model], Mapping[str, Tool[Any]]]
+    """The tools that an agent may see on a model."""
+    reap: Callable[[str], Awaitable[None]]
+    """Ends the processes that a turn's commands left behind."""
