@@ -1,0 +1,100 @@
+"""A directory that actors work in: its configuration, agents, guard and instructions."""
+
+import asyncio
+from pathlib import Path
+
+from msgspec import Struct
+
+from roost.config.load import Place as ConfigPlace
+from roost.config.load import load
+from roost.config.loaded import Loaded
+from roost.config.paths import Paths
+from roost.context.agents import Agent, agents, choose_agent
+from roost.context.instructions import Instruction, find_instructions
+from roost.core.errors import UsageError
+from roost.runtime.models import Settings
+from roost.workspace.git import project_id
+from roost.workspace.guard import Guard
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """Everything that is the same for all sessions of a directory."""
+
+    id: str
+    """The same in all worktrees of a repository."""
+    directory: Path
+    root: Path
+    """The repository's root, else the directory."""
+    loaded: Loaded
+    guard: Guard
+    instructions: tuple[Instruction, ...]
+
+    @property
+    def agents(self) -> dict[str, Agent]:
+        """Every agent by name."""
+        return agents(self.loaded.config)
+
+    def agent(self, name: str | None) -> Agent:
+        """The agent `name`, or the default one. Raises `ConfigError`."""
+        return choose_agent(self.loaded.config, name)
+
+
+class Projects:
+    """The directories in use, each opened once."""
+
+    def __init__(self, paths: Paths, settings: Settings) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._known: dict[Path, Project] = {}
+
+    async def open(self, directory: Path) -> Project:
+        """The project of `directory`.
+
+        Raises `UsageError` if there is no such folder, `ConfigError` for a faulty configuration.
+        """
+        if (known := self._known.get(directory)) is not None:
+            return known
+        if not directory.is_dir():
+            raise UsageError(f"{directory} is not a folder")
+        project = await self._open(directory.resolve())
+        self._known[directory] = project
+        return project
+
+    def forget(self, directory: Path) -> None:
+        """Read the configuration of `directory` again when it is next used."""
+        self._known.pop(directory, None)
+
+    async def _open(self, directory: Path) -> Project:
+        identity, loaded = await asyncio.gather(
+            project_id(directory), asyncio.to_thread(self._load, directory)
+        )
+        root = loaded.project.root
+        home = Path(self._settings.environment.get("HOME", "/"))
+        root = directory if root == home or not directory.is_relative_to(root) else root
+        instructions = find_instructions(
+            directory,
+            root,
+            user_folder=self._paths.config,
+            named=tuple(loaded.config.instructions),
+        )
+        return Project(
+            id=identity,
+            directory=directory,
+            root=root,
+            loaded=loaded,
+            guard=Guard(root, self._open_roots(), protected=self._paths.all),
+            instructions=instructions,
+        )
+
+    def _open_roots(self) -> tuple[Path, ...]:
+        """What lies outside of a project and may be read all the same: spilled tool outputs."""
+        return (self._paths.data / "outputs",)
+
+    def _load(self, directory: Path) -> Loaded:
+        place = ConfigPlace(
+            directory=directory,
+            environ=self._settings.environment,
+            paths=self._paths,
+            home=Path(self._settings.environment.get("HOME", "/")),
+        )
+        return load(place)

@@ -1,0 +1,300 @@
+"""Roost without a surface: everything that the CLI and the server can ask for."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from roost.actors import store as actors
+from roost.actors.cancel import request_cancel
+from roost.actors.models import Actor, CancelMode, Turn
+from roost.actors.owner import Owner
+from roost.config.paths import Paths, roost_paths
+from roost.core.clock import now_ms
+from roost.core.errors import BusyError, NotFoundError
+from roost.core.ids import new_id
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.events.bus import Bus
+from roost.inbox import store as inbox
+from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
+from roost.runtime.attachments import Attachments
+from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
+from roost.runtime.project import Project, Projects
+from roost.runtime.scheduler import Scheduler
+from roost.runtime.titles import Titles
+from roost.runtime.worlds import Worlds
+from roost.sessions import store as sessions
+from roost.sessions import transcript
+from roost.sessions.models import MAIN, Message, ModelName, NewSession, Session
+
+DATABASE_NAME: Final = "roost.db"
+_POLL_SECONDS: Final = 1.0
+"""How often news of another process on the same database is looked for."""
+
+
+class Runtime:
+    """One process's view of all sessions. Open it with `Runtime.open`.
+
+    Methods raise `NotFoundError`, `UsageError`, `ConfigError`, `ConflictError`, `BusyError` or
+    `StorageError`, and nothing else on purpose.
+    """
+
+    def __init__(
+        self, paths: Paths, settings: Settings, database: Database, bus: Bus, owner: Owner
+    ) -> None:
+        self.paths = paths
+        self.settings = settings
+        self.database = database
+        self.bus = bus
+        self.projects = Projects(paths, settings)
+        self.scheduler = Scheduler(database, bus, owner, recover_all=settings.recover_all)
+        self.worlds = Worlds(self.projects, database, bus, paths, settings)
+        self._titles = Titles(self.worlds, database)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: Settings) -> AsyncGenerator["Runtime", None]:
+        """A runtime that works until the block ends; running turns are then interrupted."""
+        paths = roost_paths(settings.environment)
+        paths.prepare()
+        bus = Bus()
+        database = Database.open(paths.data / DATABASE_NAME, bus)
+        owner = Owner(paths.state / "owners")
+        try:
+            runtime = cls(paths, settings, database, bus, owner)
+            await runtime.scheduler.start(runtime.worlds.world_of, runtime.worlds.budgets_of)
+            try:
+                yield runtime
+            finally:
+                await runtime._titles.close()
+                await runtime.scheduler.close()
+                await runtime.worlds.close()
+        finally:
+            database.close()
+            owner.close()
+
+    # Sessions
+
+    async def create_session(
+        self,
+        directory: Path,
+        *,
+        title: str = "",
+        parent_id: str | None = None,
+        permission: list[dict[str, str]] | None = None,
+        agent: str | None = None,
+    ) -> Session:
+        """A new session in `directory` with its main actor, idle."""
+        project = await self.projects.open(directory)
+        chosen = project.agent(agent)
+        new = NewSession(
+            directory=str(project.directory),
+            project_id=project.id,
+            title=title,
+            parent_id=parent_id,
+            permission=permission,
+        )
+
+        def create(tx: Transaction) -> Session:
+            session = sessions.create(tx, new)
+            actors.register(tx, actors.new_main(session.id, chosen.name))
+            return session
+
+        return await self.database.write(create)
+
+    async def session(self, session_id: str) -> Session:
+        """The session of that id. Raises `NotFoundError`."""
+        return await self.database.read(lambda db: sessions.get(db, session_id))
+
+    async def project_of(self, session_id: str) -> Project:
+        """The project of a session's directory."""
+        return await self.projects.open(Path((await self.session(session_id)).directory))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Stop what runs in the session and remove it with all that belongs to it."""
+        await self.abort(session_id)
+        await self.wait_idle(session_id)
+        await self.database.write(lambda tx: sessions.delete(tx, session_id))
+
+    # Prompts
+
+    async def prompt(
+        self, session_id: str, given: PromptInput, *, actor_id: str = MAIN, idle_only: bool = False
+    ) -> Accepted:
+        """Accept a prompt: once this returns it is stored and will be answered.
+
+        With `idle_only` a busy actor refuses it with `BusyError`; otherwise it steers the running
+        turn at its next step.
+        """
+        address = Address(session_id, actor_id)
+        body = await self._body(address, given)
+
+        def accept(tx: Transaction) -> Accepted:
+            actor = actors.get(tx, address)
+            if idle_only and actor.status != "idle":
+                raise BusyError(f"session {session_id} is busy")
+            letter = Letter(
+                receiver=address,
+                kind="prompt",
+                body=body,
+                key=body.message_id,
+                wake=not given.no_reply,
+            )
+            receipt = inbox.send(tx, letter)
+            sessions.touch(tx, session_id, now_ms())
+            return Accepted(body.message_id, receipt.id, receipt.new)
+
+        accepted = await self.database.write(accept)
+        if not given.no_reply:
+            self.scheduler.wake(address)
+        if accepted.new and actor_id == MAIN:
+            self._titles.consider(session_id, body)
+        return accepted
+
+    async def _body(self, address: Address, given: PromptInput) -> PromptBody:
+        session = await self.session(address.session_id)
+        project = await self.projects.open(Path(session.directory))
+        agent, model = await self.worlds.choice(session, project, given, address)
+        last = await self.database.read(lambda db: transcript.last_id(db, session.id))
+        message_id = given.message_id or new_id("message", after=last)
+        attachments = Attachments(session.id, message_id, project.directory, project.guard)
+        return PromptBody(
+            message_id=message_id,
+            agent=agent.name,
+            model=model,
+            parts=await attachments.parts(given),
+            created=now_ms(),
+            system=given.system,
+            tools=given.tools,
+            format=given.format,
+        )
+
+    async def queue(self, session_id: str, actor_id: str = MAIN) -> list[InboxRow]:
+        """What waits for an actor, in the order it will be read."""
+        return await self.database.read(lambda db: inbox.queued(db, Address(session_id, actor_id)))
+
+    async def withdraw(self, inbox_id: str) -> InboxRow:
+        """Take back a queued prompt; `inbox_id` may be the id of its message."""
+        return await self.database.write(lambda tx: inbox.withdraw(tx, inbox_id))
+
+    async def edit(self, inbox_id: str, parts: tuple[PromptPart, ...]) -> InboxRow:
+        """Replace what a queued prompt says."""
+        return await self.database.write(lambda tx: inbox.edit(tx, inbox_id, parts))
+
+    # Turns
+
+    async def abort(
+        self,
+        session_id: str,
+        *,
+        actor_id: str = MAIN,
+        turn_id: str | None = None,
+        mode: CancelMode = "forced",
+    ) -> bool:
+        """Ask the running turn to stop; False when there is none, or it is not `turn_id`."""
+        address = Address(session_id, actor_id)
+        actor = await self.database.write(lambda tx: request_cancel(tx, address, mode, turn_id))
+        if actor is not None and mode == "forced":
+            self.scheduler.stop(address, actor.current_turn)
+        return actor is not None
+
+    async def wait_turn(self, session_id: str, message_id: str) -> TurnResult:
+        """Wait until the turn that takes up the prompt `message_id` has ended.
+
+        Raises `NotFoundError` if the prompt is withdrawn meanwhile.
+        """
+        with self.bus.subscribe(lambda event: event.session_id == session_id) as news:
+            while True:
+                turn = await self.database.read(lambda db: _turn_of(db, message_id))
+                if turn is not None and turn.phase == "ended":
+                    return await self._result(turn)
+                try:
+                    await asyncio.wait_for(news.batch(), _POLL_SECONDS)
+                except TimeoutError:
+                    await self.scheduler.recover(session_id)
+
+    async def wait_idle(self, session_id: str, actor_id: str = MAIN) -> Actor:
+        """Wait until the actor sleeps, and give it."""
+        address = Address(session_id, actor_id)
+        with self.bus.subscribe(lambda event: event.session_id == session_id) as news:
+            while True:
+                actor = await self.actor(address)
+                if actor.status == "idle":
+                    return actor
+                try:
+                    await asyncio.wait_for(news.batch(), _POLL_SECONDS)
+                except TimeoutError:
+                    await self.scheduler.recover(session_id)
+
+    async def _result(self, turn: Turn) -> TurnResult:
+        message_id = turn.result_message_id
+        message = (
+            await self.database.read(
+                lambda db: transcript.find_message(db, turn.session_id, message_id)
+            )
+            if message_id
+            else None
+        )
+        return TurnResult(turn, message)
+
+    async def actor(self, address: Address) -> Actor:
+        """The actor at that address. Raises `NotFoundError`."""
+        return await self.database.read(lambda db: actors.get(db, address))
+
+    async def resume_session(self, session_id: str) -> None:
+        """Close interrupted turns of a session, and go on with the mail that waits in it."""
+        await self.scheduler.recover(session_id)
+
+    # Messages
+
+    async def messages(
+        self,
+        session_id: str,
+        actor_id: str | None = MAIN,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+    ) -> list[Message]:
+        """The messages of one actor (None: of all), oldest first; queued prompts come last.
+
+        With `limit` only the newest so many; with `before`, a message id, only older ones.
+        """
+
+        def read_all(db: inbox.Reader) -> list[Message]:
+            sessions.get(db, session_id)
+            seq = None
+            if before is not None and (seq := transcript.seq_of(db, before)) is None:
+                raise NotFoundError(f"there is no message {before}")
+            found = transcript.load(db, session_id, actor_id, limit=limit, before=seq)
+            if seq is None:
+                found += _queued_prompts(db, Address(session_id, actor_id or MAIN))
+            return found if limit is None else found[-limit:]
+
+        return await self.database.read(read_all)
+
+
+def _queued_prompts(db: inbox.Reader, address: Address) -> list[Message]:
+    rows = inbox.queued(db, address)
+    return [inbox.as_message(row) for row in rows if isinstance(row.body, PromptBody)]
+
+
+def _turn_of(db: inbox.Reader, message_id: str) -> Turn | None:
+    row = inbox.get(db, message_id)
+    if row.state == "rejected":
+        raise NotFoundError(f"the prompt {message_id} was withdrawn")
+    return actors.get_turn(db, row.turn_id) if row.turn_id else None
+
+
+def model_name(ref: str, variant: str | None = None) -> ModelName:
+    """`provider/model` as clients name it; the provider ends at the first slash."""
+    provider, _, model = ref.partition("/")
+    return ModelName(provider, model, variant)
+
+
+def with_variant(model: ModelName, variant: str | None) -> ModelName:
+    """`model` with another reasoning effort, if one is given."""
+    return msgspec.structs.replace(model, variant=variant) if variant else model

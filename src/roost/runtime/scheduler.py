@@ -1,0 +1,187 @@
+"""Runs turns: wakes an actor by an asyncio task, renews leases, hands on cancels.
+
+This is the seam for other engines: nothing above it knows that a wake is a task of this process.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from roost.actors import claim as claims
+from roost.actors.models import Budgets, Claim, Reason
+from roost.actors.owner import Owner
+from roost.core.errors import RoostError, StorageError
+from roost.db.database import Database
+from roost.events.bus import Bus
+from roost.events.types import Event
+from roost.inbox.models import Address
+from roost.turn.driver import TurnRun
+from roost.turn.world import World
+
+logger = logging.getLogger(__name__)
+RETRY_SECONDS: Final = 2.0
+"""Pause before a turn that the database refused is tried again."""
+RECOVER_SECONDS: Final = 5.0
+"""How often a server looks for turns whose process died."""
+
+WorldOf = Callable[[str], Awaitable[World]]
+BudgetsOf = Callable[[str], Awaitable[Budgets]]
+
+
+class Scheduler:
+    """The actors that this process runs. Use as an async context manager."""
+
+    def __init__(
+        self, database: Database, bus: Bus, owner: Owner, *, recover_all: bool = False
+    ) -> None:
+        self._database = database
+        self._bus = bus
+        self._owner = owner
+        self._recover_all = recover_all
+        self._running: dict[Address, TurnRun] = {}
+        self._waking: dict[Address, asyncio.Task[None]] = {}
+        self._group = asyncio.TaskGroup()
+        self._again: set[Address] = set()
+        self._closing = False
+        self._background: list[asyncio.Task[None]] = []
+        self.world_of: WorldOf
+        self.budgets_of: BudgetsOf
+
+    async def start(self, world_of: WorldOf, budgets_of: BudgetsOf) -> None:
+        """Begin to renew leases; `world_of` and `budgets_of` take a session id."""
+        self.world_of = world_of
+        self.budgets_of = budgets_of
+        await self._group.__aenter__()
+        self._background.append(self._group.create_task(self._beat()))
+        if self._recover_all:
+            self._background.append(self._group.create_task(self._recover_regularly()))
+
+    async def close(self) -> None:
+        """Interrupt every turn, wait until each has stored that, and stop."""
+        self._closing = True
+        for task in (*self._background, *self._waking.values()):
+            task.cancel()
+        await self._group.__aexit__(None, None, None)
+
+    def wake(self, address: Address, reason: Reason = "prompt") -> None:
+        """Let `address` run a turn if mail waits for it; cheap, and harmless when it runs."""
+        if self._closing:
+            return
+        if address in self._waking:
+            self._again.add(address)
+            return
+        task = self._group.create_task(self._serve(address, reason))
+        self._waking[address] = task
+
+    def is_running(self, address: Address) -> bool:
+        """Whether this process is running a turn for `address`."""
+        return address in self._waking
+
+    def stop(self, address: Address, turn_id: str | None = None) -> bool:
+        """Stop the turn that runs here for `address`; False if none does."""
+        run = self._running.get(address)
+        if run is None or turn_id not in {None, run.claim.turn.id}:
+            return False
+        run.stop()
+        return True
+
+    async def recover(self, session_id: str | None = None) -> None:
+        """Close turns whose process is gone, and wake those that mail waits for."""
+        owner = self._owner
+        waiting = await self._database.write(
+            lambda tx: claims.recover(tx, owner.is_dead, session_id)
+        )
+        for address in waiting:
+            self.wake(address)
+
+    async def _serve(self, address: Address, reason: Reason) -> None:
+        """Turns of one actor, one after the other, until nothing waits for it."""
+        try:
+            while True:
+                self._again.discard(address)
+                settled = await self._one_turn(address, reason)
+                if not settled and address not in self._again:
+                    return
+                reason = "mail"
+        finally:
+            self._waking.pop(address, None)
+            self._running.pop(address, None)
+
+    async def _one_turn(self, address: Address, reason: Reason) -> bool:
+        """Run one turn; whether another is due."""
+        try:
+            world = await self.world_of(address.session_id)
+            claimed = await self._claim(address, reason)
+            return claimed is not None and await self._run(world, claimed)
+        except StorageError as error:
+            self._report(address, error)
+            await asyncio.sleep(RETRY_SECONDS)
+            return True
+        except RoostError as error:
+            self._report(address, error)
+            return False
+        except Exception as error:
+            logger.exception("the actor %s could not be run", address.actor_id)
+            self._report(address, RoostError(f"Roost itself failed: {error!r}"))
+            return False
+
+    async def _claim(self, address: Address, reason: Reason) -> Claim | None:
+        budgets = await self.budgets_of(address.session_id)
+        owner = self._owner
+        return await self._database.write(
+            lambda tx: claims.claim(
+                tx,
+                address,
+                owner=owner.id,
+                is_dead=owner.is_dead,
+                budgets=budgets,
+                reason=reason,
+            )
+        )
+
+    async def _run(self, world: World, claimed: Claim) -> bool:
+        address = claimed.address
+        run = TurnRun(world, claimed)
+        self._running[address] = run
+        try:
+            return await run.run() == "pending"
+        finally:
+            self._running.pop(address, None)
+
+    def _report(self, address: Address, error: RoostError) -> None:
+        logger.error("%s: %s", address.session_id, error.message)
+        shown = {"name": "UnknownError", "data": {"message": error.message}}
+        self._bus.publish(
+            [
+                Event(
+                    "session.error",
+                    {"sessionID": address.session_id, "error": shown},
+                    session_id=address.session_id,
+                )
+            ]
+        )
+
+    async def _beat(self) -> None:
+        """Renew the leases, and stop turns that another process asked to stop."""
+        while True:
+            await asyncio.sleep(claims.RENEW_SECONDS)
+            if not self._running:
+                continue
+            owner = self._owner.id
+            try:
+                actors = await self._database.write(lambda tx: claims.renew(tx, owner))
+            except StorageError as error:
+                logger.warning("leases were not renewed: %s", error.message)
+                continue
+            for actor in actors:
+                if actor.cancel == "forced":
+                    self.stop(actor.address, actor.current_turn)
+
+    async def _recover_regularly(self) -> None:
+        while True:
+            try:
+                await self.recover()
+            except StorageError as error:
+                logger.warning("interrupted turns were not looked for: %s", error.message)
+            await asyncio.sleep(RECOVER_SECONDS)
