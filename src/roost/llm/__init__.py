@@ -1,1 +1,1 @@
-"""Everything about models: requests and streams free of any provider, dialects, catalogue, retry."""
+"""Models: requests and streams free of any provider, dialects, catalogue, retry, the client."""

@@ -16,6 +16,8 @@ class Text(Struct, frozen=True, tag="text"):
     """Words of either side; never blank when sent (dialects leave blank text out)."""
 
     text: str
+    metadata: dict[str, Any] = {}
+    """What the provider wants back with its own words, for example the phase of an answer."""
 
 
 class Reasoning(Struct, frozen=True, tag="reasoning"):
@@ -131,6 +133,12 @@ class Model(Struct, frozen=True):
     """A small local model: short prompt, few tools, tool use by JSON schema."""
     env: tuple[str, ...] = ()
     """Environment variables that carry this provider's key; kept from child processes."""
+    variants: dict[str, dict[str, Any]] = {}
+    """Extra fields of the request body, by the name of a variant, from config."""
+    first_byte_timeout: float = 600.0
+    """Seconds from sending a request to the first byte of its answer."""
+    idle_timeout: float = 300.0
+    """Seconds of silence inside an answer after which it counts as lost."""
 
     @property
     def ref(self) -> str:
@@ -186,6 +194,7 @@ class TextDelta(Struct, frozen=True, tag="text-delta"):
 
 class TextEnd(Struct, frozen=True, tag="text-end"):
     key: str
+    metadata: dict[str, Any] = {}
 
 
 class CallStart(Struct, frozen=True, tag="call-start"):

@@ -1,0 +1,1 @@
+"""Dialects: how a request becomes the bytes of one API, and its stream becomes events."""

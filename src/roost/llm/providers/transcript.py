@@ -1,0 +1,153 @@
+"""The history of one actor as bytes, encoded once and extended: a step costs its new messages.
+
+Whatever the history holds, what leaves here obeys the strictest API: roles alternate, a user
+speaks first and the model is the one to answer, and every call has exactly one result right after
+it. History is repaired where it is stored; here the last resort keeps a request valid.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, Literal, Protocol
+
+from msgspec import Struct
+
+from roost.llm.models import (
+    AssistantMessage,
+    Message,
+    Model,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+
+Role = Literal["user", "assistant", "tool"]
+
+_START: Final = UserMessage((Text("(The start of the conversation is left out.)"),))
+_CONTINUE: Final = UserMessage((Text("Continue."),))
+_LOST: Final = "(no result: the call was interrupted, and it may have had effects)"
+
+
+class Piece(Struct, frozen=True, gc=False):
+    """One message as JSON without the wrapping that depends on its neighbours."""
+
+    role: Role
+    content: bytes = b""
+    """Blocks, parts, items or whole messages of the dialect, joined by commas."""
+    text: bytes = b""
+    """A JSON string, where the dialect wraps plain words in no block."""
+    calls: bytes = b""
+    reasoning: bytes = b""
+    """Fields of the message, joined by commas."""
+
+
+class Writer(Protocol):
+    """What a dialect knows about encoding messages for one model."""
+
+    @property
+    def model(self) -> Model:
+        """The model that will read the messages."""
+        ...
+
+    @property
+    def scope(self) -> Hashable:
+        """Everything besides the message that its bytes depend on."""
+        ...
+
+    def joins(self, before: Role, after: Role) -> bool:
+        """Whether a message of role `after` goes into the group that ends with `before`."""
+        ...
+
+    def pieces(self, message: Message, skip: int) -> tuple[Piece, ...]:
+        """`message` with its first `skip` media replaced by notes; empty when nothing is left."""
+        ...
+
+    def render(self, pieces: Sequence[Piece]) -> bytes:
+        """A group of pieces as sent."""
+        ...
+
+
+class MarkingWriter(Writer, Protocol):
+    """A writer of a dialect that lets the client say where a cached prefix ends."""
+
+    def render_marked(self, pieces: Sequence[Piece]) -> bytes:
+        """A group as sent, with a cache breakpoint at its end."""
+        ...
+
+
+class Group:
+    """Neighbouring pieces that are sent as one message."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.pieces = [piece]
+        self._data = b""
+
+    @property
+    def role(self) -> Role:
+        """The role of the last piece."""
+        return self.pieces[-1].role
+
+    def add(self, piece: Piece) -> None:
+        """Append `piece`."""
+        self.pieces.append(piece)
+        self._data = b""
+
+    def data(self, writer: Writer) -> bytes:
+        """The group as sent."""
+        if not self._data:
+            self._data = writer.render(self.pieces)
+        return self._data
+
+
+class Transcript:
+    """Groups under construction. Knows which calls still wait for their result."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._groups: list[Group] = []
+        self._open: tuple[ToolCall, ...] = ()
+
+    def add(self, message: Message, encode: Callable[[Message], tuple[Piece, ...]]) -> None:
+        """Append `message`, mended where it does not answer the calls before it."""
+        if isinstance(message, ToolMessage):
+            if not self._open:
+                return
+            mended = _answering(message, self._open)
+            pieces = encode(message) if mended is message else self._writer.pieces(mended, 0)
+            self._open = ()
+        else:
+            if self._open:
+                self.add(ToolMessage(()), encode)
+            pieces = encode(message)
+            if isinstance(message, AssistantMessage):
+                self._open = tuple(part for part in message.content if isinstance(part, ToolCall))
+        for piece in pieces:
+            self._append(piece)
+
+    def _append(self, piece: Piece) -> None:
+        if not self._groups and piece.role != "user":
+            self._groups = [Group(first) for first in self._writer.pieces(_START, 0)]
+        if self._groups and self._writer.joins(self._groups[-1].role, piece.role):
+            self._groups[-1].add(piece)
+        else:
+            self._groups.append(Group(piece))
+
+    def ended(self) -> list[Group]:
+        """All groups, and behind a last word of the model one that asks it to go on."""
+        if self._groups and self._groups[-1].role != "assistant":
+            return self._groups
+        last: Message = _answering(ToolMessage(()), self._open) if self._open else _CONTINUE
+        return [*self._groups, *(Group(piece) for piece in self._writer.pieces(last, 0))]
+
+
+def _answering(message: ToolMessage, calls: tuple[ToolCall, ...]) -> ToolMessage:
+    """`message` itself if it answers exactly `calls`, in order; else one that does."""
+    if [result.id for result in message.results] == [call.id for call in calls]:
+        return message
+    known = {result.id: result for result in message.results}
+    return ToolMessage(
+        tuple(
+            known.get(call.id) or ToolResult(call.id, call.name, _LOST, is_error=True)
+            for call in calls
+        )
+    )
