@@ -1,0 +1,1 @@
+"""What an actor may do: rules, what a command really does, and asking the person."""

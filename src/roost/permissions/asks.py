@@ -1,0 +1,181 @@
+"""What a person is asked, as rows: listable, answerable in any order, from any process.
+
+The wire shapes are OpenCode's (`PermissionRequest`, `QuestionRequest` of `@opencode-ai/sdk` 1.14).
+"""
+
+import sqlite3
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.core.clock import now_ms
+from roost.core.errors import ConflictError, DeniedError, NotFoundError
+from roost.core.failpoints import failpoint
+from roost.core.ids import new_id
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.inbox.models import Address
+
+Kind = Literal["permission", "question"]
+State = Literal["open", "answered", "withdrawn"]
+Reply = Literal["once", "always", "reject"]
+
+
+class RejectedError(DeniedError):
+    """A person said no. `blocks`: without a word on how to go on, so the turn stops."""
+
+    def __init__(self, message: str, *, blocks: bool) -> None:
+        super().__init__(message)
+        self.blocks = blocks
+
+
+class Ask(Struct, frozen=True):
+    """One request to a person."""
+
+    id: str
+    session_id: str
+    actor_id: str
+    kind: Kind
+    request: dict[str, Any]
+    """As the wire shows it, with `id` and `sessionID`."""
+    state: State
+    created: int
+    turn_id: str | None = None
+    answer: dict[str, Any] | None = None
+    """`{reply, message?}` of a permission, `{answers}` or `{rejected: true}` of a question."""
+
+
+def open_ask(
+    tx: Transaction, address: Address, turn_id: str, kind: Kind, request: dict[str, Any]
+) -> Ask:
+    """Store a new request and tell clients."""
+    identifier = new_id(kind)
+    shown = {"id": identifier, "sessionID": address.session_id, **request}
+    ask = Ask(
+        identifier, address.session_id, address.actor_id, kind, shown, "open", now_ms(), turn_id
+    )
+    failpoint("ask.before")
+    tx.run(
+        "INSERT INTO ask (id, session_id, actor_id, turn_id, kind, request, state, created)"
+        " VALUES (?,?,?,?,?,?,'open',?)",
+        (
+            ask.id,
+            ask.session_id,
+            ask.actor_id,
+            turn_id,
+            kind,
+            msgspec.json.encode(shown).decode(),
+            ask.created,
+        ),
+    )
+    tx.emit(Event(f"{kind}.asked", shown, session_id=address.session_id))
+    return ask
+
+
+def from_row(row: sqlite3.Row) -> Ask:
+    """A row of the table as a struct."""
+    return Ask(
+        id=row["id"],
+        session_id=row["session_id"],
+        actor_id=row["actor_id"],
+        kind=row["kind"],
+        request=msgspec.json.decode(row["request"]),
+        state=row["state"],
+        created=row["created"],
+        turn_id=row["turn_id"],
+        answer=msgspec.json.decode(row["answer"]) if row["answer"] else None,
+    )
+
+
+def get(db: Reader, ask_id: str) -> Ask:
+    """The request of that id. Raises `NotFoundError`."""
+    row = db.one("SELECT * FROM ask WHERE id = ?", (ask_id,))
+    if row is None:
+        raise NotFoundError(f"there is no request {ask_id}")
+    return from_row(row)
+
+
+def listed(db: Reader, session_id: str | None = None, kind: Kind | None = None) -> list[Ask]:
+    """The requests that wait for an answer, the oldest first."""
+    rows = db.all(
+        "SELECT * FROM ask WHERE state = 'open' AND (? IS NULL OR session_id = ?)"
+        " AND (? IS NULL OR kind = ?) ORDER BY created, id",
+        (session_id, session_id, kind, kind),
+    )
+    return [from_row(row) for row in rows]
+
+
+def answer(tx: Transaction, ask_id: str, kind: Kind, words: dict[str, Any]) -> Ask:
+    """Store the answer and tell clients.
+
+    Raises `NotFoundError` for an unknown request, `ConflictError` if it was answered before.
+    """
+    ask = get(tx, ask_id)
+    if ask.kind != kind:
+        raise NotFoundError(f"there is no {kind} request {ask_id}")
+    changed = tx.run(
+        "UPDATE ask SET state = 'answered', answer = ?, answered = ?"
+        " WHERE id = ? AND state = 'open'",
+        (msgspec.json.encode(words).decode(), now_ms(), ask_id),
+    )
+    if not changed:
+        raise ConflictError(f"request {ask_id} was {ask.state} already")
+    failpoint("ask.answered")
+    tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
+    return msgspec.structs.replace(ask, state="answered", answer=words)
+
+
+def _news(ask: Ask, words: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    about = {"sessionID": ask.session_id, "requestID": ask.id}
+    if ask.kind == "permission":
+        return "permission.replied", {**about, "reply": words["reply"]}
+    if words.get("rejected"):
+        return "question.rejected", about
+    return "question.replied", {**about, "answers": words["answers"]}
+
+
+def withdraw(tx: Transaction, ask: Ask) -> None:
+    """Close a request that nobody needs answered any more; clients see it as rejected."""
+    changed = tx.run(
+        "UPDATE ask SET state = 'withdrawn', answered = ? WHERE id = ? AND state = 'open'",
+        (now_ms(), ask.id),
+    )
+    if changed:
+        words: dict[str, Any] = {"reply": "reject", "rejected": True}
+        tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
+
+
+def withdraw_open(tx: Transaction, turn_id: str) -> None:
+    """Close every open request of a turn that ends."""
+    for row in tx.all("SELECT * FROM ask WHERE turn_id = ? AND state = 'open'", (turn_id,)):
+        withdraw(tx, from_row(row))
+
+
+def withdraw_lost(tx: Transaction) -> None:
+    """Close the requests of turns that have ended without doing it themselves."""
+    rows = tx.all(
+        "SELECT a.* FROM ask a JOIN turn t ON t.id = a.turn_id"
+        " WHERE a.state = 'open' AND t.phase = 'ended'"
+    )
+    for row in rows:
+        withdraw(tx, from_row(row))
+
+
+def grants_of(db: Reader, project_id: str) -> list[tuple[str, str]]:
+    """What the person has allowed for good in a project: `(permission, pattern)`."""
+    rows = db.all(
+        "SELECT permission, pattern FROM permission_grant WHERE project_id = ? ORDER BY created",
+        (project_id,),
+    )
+    return [(row["permission"], row["pattern"]) for row in rows]
+
+
+def remember(tx: Transaction, project_id: str, permission: str, patterns: list[str]) -> None:
+    """Allow `patterns` for good in a project."""
+    for pattern in patterns:
+        tx.run(
+            "INSERT INTO permission_grant (project_id, permission, pattern, created)"
+            " VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+            (project_id, permission, pattern, now_ms()),
+        )
