@@ -1,0 +1,68 @@
+"""Texts of rules and requests in one spelling, and the matching of one against the other."""
+
+import functools
+import re
+import unicodedata
+from pathlib import Path
+from typing import Final
+
+PATH_PERMISSIONS: Final = {"read", "edit", "list", "glob", "external_directory", "lsp"}
+"""Permissions whose patterns are paths."""
+
+READ_ONLY: Final = "@read-only"
+
+
+@functools.lru_cache(maxsize=2048)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A regular expression that takes linear time for each `*`, however many there are."""
+    optional_tail = pattern.endswith((" *", "/*"))
+    body = pattern[:-2] if optional_tail else pattern
+    first, *rest = (re.escape(piece).replace(r"\?", ".") for piece in body.split("*"))
+    expression = first
+    for index, piece in enumerate(rest):
+        # An atomic group keeps the first place where the piece fits: no backtracking into it.
+        last = index == len(rest) - 1 and not optional_tail
+        expression += f".*{piece}" if last else f"(?>.*?{piece})" if piece else ""
+    if optional_tail:
+        # `git *` also means a bare `git`, and `src/*` the folder itself.
+        expression += f"(?:{re.escape(pattern[-2])}.*)?"
+    return re.compile(expression, re.DOTALL)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether `text` as a whole fits `pattern`, in which `*` is any text and `?` one character."""
+    return _compiled(pattern).fullmatch(text) is not None
+
+
+def literal_start(pattern: str) -> str:
+    """`pattern` up to its first wildcard, without the blank or slash before it."""
+    return re.split(r"[*?]", pattern, maxsplit=1)[0].rstrip(" /")
+
+
+def plain_path(path: str) -> str:
+    """A path as text in the one spelling: composed accents, no `./`, `//` or final slash."""
+    spelled = unicodedata.normalize("NFC", path)
+    spelled = re.sub(r"/(?:\.?/)+", "/", spelled)
+    spelled = re.sub(r"^(?:\./)+(?=.)", "", spelled)
+    return spelled.rstrip("/") or "/" if len(spelled) > 1 else spelled
+
+
+def expand_home(text: str, home: Path) -> str:
+    """`text` with `~` or `$HOME` at its start replaced; both also before a slash only."""
+    for mark in ("~", "$HOME", "${HOME}"):
+        rest = text.removeprefix(mark)
+        if text.startswith(mark) and (not rest or rest[0] in "/*"):
+            return str(home) + rest
+    return text
+
+
+def normal_pattern(permission: str, pattern: str, home: Path) -> str:
+    """A pattern as it is written in a configuration, in the spelling that requests use."""
+    if permission in PATH_PERMISSIONS:
+        expanded = expand_home(pattern, home)
+        # A final slash means what is in the folder.
+        return plain_path(expanded + "*" if expanded.endswith("/") else expanded)
+    if permission != "bash":
+        return unicodedata.normalize("NFC", expand_home(pattern, home))
+    words = unicodedata.normalize("NFC", pattern).split()
+    return " ".join(expand_home(word, home) for word in words)
