@@ -1,0 +1,149 @@
+"""Bytes of a file as text and back, such that what is not changed stays the same byte for byte."""
+
+import codecs
+import hashlib
+import locale
+from typing import Final
+
+from msgspec import Struct
+
+from roost.core.errors import RoostError
+
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE: Final = 64 * 1024
+_NUL_SAMPLE: Final = 8 * 1024
+"""Git's rule: a NUL this early makes a file binary."""
+_MULTI_BYTE: Final = ("gb", "big5", "cp932", "cp949", "euc", "shift", "johab", "hz", "iso2022")
+_WESTERN: Final = "cp1252"
+_NEAR: Final = 0.1
+"""How much worse than the best guess (chaos, 0 to 1) a guess may be and still be believable."""
+_COHERENT: Final = 0.1
+"""From this share of letters typical of some language on, a one-byte guess is trusted."""
+
+
+class NotTextError(RoostError):
+    """The file's bytes cannot be read as text without loss."""
+
+
+class EncodingError(RoostError):
+    """The text holds characters that the file's encoding cannot express. Nothing was written."""
+
+
+def digest_of(data: bytes) -> str:
+    """The content hash that stands for `data` in ledgers and checks."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+class TextFile(Struct, frozen=True):
+    """The decoded content of a file together with what is needed to write it back."""
+
+    text: str
+    """All characters after the byte order mark, line ends as they are in the file."""
+    encoding: str
+    bom: bytes
+    certain: bool
+    """False when the encoding is a guess among several that fit."""
+    digest: str
+    """`digest_of` the raw bytes."""
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of the file if its text were `text`. Raises `EncodingError`."""
+        try:
+            data = text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise self._cannot_express(error.object[error.start]) from error
+        if not self.certain and (unknown := _new_characters(self.text, text)):
+            raise self._cannot_express(unknown)
+        return self.bom + data
+
+    def _cannot_express(self, character: str) -> EncodingError:
+        doubt = "" if self.certain else " (a guess)"
+        return EncodingError(
+            f"the file's encoding {self.encoding}{doubt} cannot express {character!r}",
+            hint="Use other characters, or convert the file to UTF-8 first.",
+        )
+
+
+def new_text(text: str) -> TextFile:
+    """The `TextFile` that a file not yet written starts from: empty UTF-8 without a mark."""
+    return TextFile(
+        text=text, encoding="utf-8", bom=b"", certain=True, digest=digest_of(text.encode())
+    )
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether `data` looks like no text in any encoding that Roost reads."""
+    if any(data.startswith(mark) for mark, _ in _MARKS):
+        return False
+    return b"\x00" in data[:_NUL_SAMPLE]
+
+
+def decode_file(data: bytes, name: str) -> TextFile:
+    """`data` as text; `name` is for the message. Raises `NotTextError`.
+
+    A byte order mark decides, then UTF-8, then the encoding that fits best. Whatever is chosen
+    gives back exactly `data` when it is encoded again.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark) and (text := _exactly(data[len(mark) :], encoding)) is not None:
+            return TextFile(text, encoding, mark, certain=True, digest=digest_of(data))
+    if is_binary(data):
+        raise NotTextError(f"{name} is a binary file", hint="Use a program that knows its format.")
+    if (text := _exactly(data, "utf-8")) is not None:
+        return TextFile(text, "utf-8", b"", certain=True, digest=digest_of(data))
+    return _guessed(data, name)
+
+
+def _exactly(data: bytes, encoding: str) -> str | None:
+    try:
+        text = data.decode(encoding)
+        return text if text.encode(encoding) == data else None
+    except UnicodeError:
+        return None
+
+
+def _guessed(data: bytes, name: str) -> TextFile:
+    for encoding, certain in _candidates(data):
+        text = _exactly(data, encoding)
+        if text is not None:
+            return TextFile(text, encoding, b"", certain=certain, digest=digest_of(data))
+    raise NotTextError(
+        f"{name} is neither UTF-8 nor text in an encoding that can be recognised",
+        hint="Convert it to UTF-8 first, for example with iconv.",
+    )
+
+
+def _candidates(data: bytes) -> list[tuple[str, bool]]:
+    """Encodings to try, the most believable first, each with whether it is more than a guess."""
+    from charset_normalizer import from_bytes
+
+    found = list(from_bytes(data[:_SAMPLE]))
+    if not found:
+        return []
+    best = found[0]
+    guesses = [(best.encoding, best.coherence >= _COHERENT)]
+    if best.encoding.startswith(_MULTI_BYTE):
+        guesses = [(best.encoding, True)]
+    else:
+        near = [m for m in found if m.chaos <= best.chaos + _NEAR and m.coherence >= best.coherence]
+        names = {name for match in near for name in match.could_be_from_charset}
+        # Short Western text fits dozens of old encodings equally well; people have these two.
+        for usual in (locale.getencoding(), _WESTERN):
+            plain = codecs.lookup(usual).name.replace("-", "_")
+            if plain in names and plain != "utf_8":
+                guesses.insert(0, (plain, best.coherence >= _COHERENT))
+    return [*guesses, *((match.encoding, False) for match in found[1:])]
+
+
+def _new_characters(before: str, after: str) -> str:
+    """The first non-ASCII character of `after` that `before` does not hold; empty if none."""
+    if after.isascii():
+        return ""
+    known = set(before)
+    return next((c for c in after if not c.isascii() and c not in known), "")
