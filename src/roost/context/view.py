@@ -78,8 +78,8 @@ def _user_content(parts: Iterable[Part]) -> Iterable[UserContent]:
         match part:
             case TextPart(ignored=False) if part.text.strip():
                 yield Text(part.text)
-            case FilePart():
-                yield _file(part)
+            case FilePart() if (media := _media(part)) is not None:
+                yield media
             case AgentPart():
                 yield Text(f"@{part.name}")
             case UnknownPart():
@@ -88,11 +88,10 @@ def _user_content(parts: Iterable[Part]) -> Iterable[UserContent]:
                 pass
 
 
-def _file(part: FilePart) -> UserContent:
+def _media(part: FilePart) -> Media | None:
+    """An image or document; other files were put into words when the prompt was accepted."""
     head, _, data = part.url.partition(";base64,")
-    if head.startswith("data:") and data:
-        return Media(part.mime, data, part.filename or "")
-    return Text(f"[file {part.filename or part.url}, {part.mime}]")
+    return Media(part.mime, data, part.filename or "") if head.startswith("data:") else None
 
 
 def _assistant(info: AssistantInfo, parts: tuple[Part, ...]) -> tuple[Sent, ...]:
@@ -138,9 +137,7 @@ def _assistant_content(parts: Iterable[Part], model: str) -> Iterable[Text | Rea
 def _result(part: ToolPart) -> ToolResult:
     match part.state:
         case ToolCompleted() as state:
-            media = tuple(
-                shown for shown in map(_file, state.attachments or ()) if isinstance(shown, Media)
-            )
+            media = tuple(filter(None, map(_media, state.attachments or ())))
             return ToolResult(part.call_id, part.tool, state.output or NO_OUTPUT, media=media)
         case ToolFailed() as state:
             words = state.error

@@ -9,13 +9,15 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from roost.actors import claim as claims
-from roost.actors.models import Budgets, Claim, Reason
+from roost.actors.models import Actor, Budgets, Claim, Reason
 from roost.actors.owner import Owner
 from roost.core.errors import RoostError, StorageError
 from roost.db.database import Database
+from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
+from roost.permissions.asks import withdraw_lost
 from roost.turn.driver import TurnRun
 from roost.turn.world import World
 
@@ -25,7 +27,7 @@ RETRY_SECONDS: Final = 2.0
 RECOVER_SECONDS: Final = 5.0
 """How often a server looks for turns whose process died."""
 
-WorldOf = Callable[[str], Awaitable[World]]
+WorldOf = Callable[[Address], Awaitable[World]]
 BudgetsOf = Callable[[str], Awaitable[Budgets]]
 
 
@@ -49,7 +51,7 @@ class Scheduler:
         self.budgets_of: BudgetsOf
 
     async def start(self, world_of: WorldOf, budgets_of: BudgetsOf) -> None:
-        """Begin to renew leases; `world_of` and `budgets_of` take a session id."""
+        """Begin to renew leases; `budgets_of` takes a session id."""
         self.world_of = world_of
         self.budgets_of = budgets_of
         await self._group.__aenter__()
@@ -88,11 +90,13 @@ class Scheduler:
 
     async def recover(self, session_id: str | None = None) -> None:
         """Close turns whose process is gone, and wake those that mail waits for."""
-        owner = self._owner
-        waiting = await self._database.write(
-            lambda tx: claims.recover(tx, owner.is_dead, session_id)
-        )
-        for address in waiting:
+
+        def mend(tx: Transaction) -> list[Address]:
+            waiting = claims.recover(tx, self._owner.is_dead, session_id)
+            withdraw_lost(tx)
+            return waiting
+
+        for address in await self._database.write(mend):
             self.wake(address)
 
     async def _serve(self, address: Address, reason: Reason) -> None:
@@ -111,7 +115,7 @@ class Scheduler:
     async def _one_turn(self, address: Address, reason: Reason) -> bool:
         """Run one turn; whether another is due."""
         try:
-            world = await self.world_of(address.session_id)
+            world = await self.world_of(address)
             claimed = await self._claim(address, reason)
             return claimed is not None and await self._run(world, claimed)
         except StorageError as error:
@@ -168,15 +172,17 @@ class Scheduler:
             await asyncio.sleep(claims.RENEW_SECONDS)
             if not self._running:
                 continue
-            owner = self._owner.id
             try:
-                actors = await self._database.write(lambda tx: claims.renew(tx, owner))
+                actors = await self._database.write(self._renew)
             except StorageError as error:
                 logger.warning("leases were not renewed: %s", error.message)
                 continue
             for actor in actors:
                 if actor.cancel == "forced":
                     self.stop(actor.address, actor.current_turn)
+
+    def _renew(self, tx: Transaction) -> list[Actor]:
+        return claims.renew(tx, self._owner.id)
 
     async def _recover_regularly(self) -> None:
         while True:

@@ -157,14 +157,15 @@ def set_title(
     """Rename the session.
 
     With `revision` the change is refused with `ConflictError` if somebody else renamed it since.
-    A title made by a model (`source="model"`) never replaces one that a person chose.
+    `source` is `user`, `prompt` (its first words) or `model`. A title that a person chose is
+    replaced by a person only.
     """
     row = tx.one("SELECT revision, title_source FROM session WHERE id = ?", (session_id,))
     if row is None:
         raise NotFoundError(f"there is no session {session_id}")
     if revision is not None and row["revision"] != revision:
         raise ConflictError(f"session {session_id} was renamed meanwhile")
-    if source != "model" or row["title_source"] == "fallback":
+    if source == "user" or row["title_source"] != "user":
         tx.run(
             "UPDATE session SET title = ?, title_source = ?, revision = revision + 1, updated = ?"
             " WHERE id = ?",
@@ -203,7 +204,7 @@ def delete(tx: Transaction, session_id: str) -> None:
     _tell(tx, "session.deleted", session)
 
 
-def has_fallback_title(db: Reader, session_id: str) -> bool:
-    """Whether nobody has given the session a title yet."""
+def is_unnamed(db: Reader, session_id: str) -> bool:
+    """Whether the session still has the title that every new one has."""
     row = db.one("SELECT title_source FROM session WHERE id = ?", (session_id,))
     return row is not None and row["title_source"] == "fallback"

@@ -1,0 +1,178 @@
+"""Stands between a tool and its effect: evaluates the rules, asks the person, remembers grants."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from roost.core.errors import DeniedError
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.events.bus import Bus
+from roost.events.types import Event
+from roost.inbox.models import Address
+from roost.permissions import asks
+from roost.permissions.asks import Ask, RejectedError, Reply
+from roost.permissions.models import Layer, PermissionRequest, Rule, Verdict
+from roost.permissions.rules import evaluate, settle_alone
+
+_POLL_SECONDS: Final = 0.5
+"""How often an answer given through another process is looked for."""
+HINT: Final = (
+    "Nobody is there to agree. The user can start the run with --yes, or allow it in the "
+    "configuration under `permission`."
+)
+
+
+class Requester(Struct, frozen=True):
+    """Which call of which actor asks, under which rules."""
+
+    address: Address
+    turn_id: str
+    message_id: str
+    call_id: str
+    project_id: str
+    layers: tuple[Layer, ...]
+
+
+class Gate:
+    """Grants and refuses; one for all actors of a process."""
+
+    def __init__(self, database: Database, bus: Bus, *, interactive: bool, yes: bool) -> None:
+        self._database = database
+        self._bus = bus
+        self._interactive = interactive
+        self._yes = yes
+
+    async def check(self, request: PermissionRequest, by: Requester) -> None:
+        """Return when `request` is allowed.
+
+        Raises `DeniedError` when a rule or the absence of a person refuses it, `RejectedError`
+        when a person does.
+        """
+        verdict = await self._verdict(request, by)
+        if not self._interactive or (self._yes and not request.needs_person):
+            asked = verdict.action == "ask"
+            verdict = settle_alone(request, verdict, yes=self._yes)
+            if verdict.action == "deny":
+                raise DeniedError(verdict.reason, hint=HINT if asked else "")
+            return
+        if verdict.action == "deny":
+            raise DeniedError(verdict.reason)
+        if verdict.action == "ask":
+            await self._ask(request, verdict, by)
+
+    async def _verdict(self, request: PermissionRequest, by: Requester) -> Verdict:
+        verdict = evaluate(request, by.layers)
+        if verdict.action != "ask":
+            return verdict
+        known = await self._database.read(lambda db: asks.grants_of(db, by.project_id))
+        return evaluate(request, by.layers, _rules(known))
+
+    async def _ask(self, request: PermissionRequest, verdict: Verdict, by: Requester) -> None:
+        shown = {
+            "permission": request.permission,
+            "patterns": list(request.patterns),
+            "always": list(request.always),
+            "metadata": {**request.metadata, "title": request.title, "reason": verdict.reason},
+            "tool": {"messageID": by.message_id, "callID": by.call_id},
+        }
+        answer = await self._put(by, "permission", shown)
+        if answer.get("reply") in {"once", "always"}:
+            return
+        words = str(answer.get("message") or "").strip()
+        if words:
+            raise RejectedError(f"The user refused this and says: {words}", blocks=False)
+        raise RejectedError("The user refused this.", blocks=True)
+
+    async def question(self, questions: list[dict[str, Any]], by: Requester) -> list[list[str]]:
+        """Ask the person and give the answers, one list of labels a question.
+
+        Raises `DeniedError` when nobody is there, `RejectedError` when the person will not say.
+        """
+        if not self._interactive:
+            raise DeniedError(
+                "Nobody is there to answer. Decide by yourself and say what you assumed."
+            )
+        shown = {
+            "questions": questions,
+            "tool": {"messageID": by.message_id, "callID": by.call_id},
+        }
+        answer = await self._put(by, "question", shown)
+        if answer.get("rejected"):
+            raise RejectedError("The user did not answer the question.", blocks=True)
+        return list(answer["answers"])
+
+    async def _put(self, by: Requester, kind: asks.Kind, shown: dict[str, Any]) -> dict[str, Any]:
+        """Store a request and wait for its answer, from whichever process it comes."""
+        news_of = _about(by.address.session_id)
+        with self._bus.subscribe(news_of) as news:
+            ask = await self._database.write(
+                lambda tx: asks.open_ask(tx, by.address, by.turn_id, kind, shown)
+            )
+            try:
+                return await self._answer(ask, news.batch)
+            except asyncio.CancelledError:
+                await self._database.write(lambda tx: asks.withdraw(tx, ask))
+                raise
+
+    async def _answer(self, ask: Ask, news: Callable[[], Any]) -> dict[str, Any]:
+        while True:
+            current = await self._database.read(lambda db: asks.get(db, ask.id))
+            if current.state == "answered":
+                return current.answer or {}
+            if current.state == "withdrawn":
+                raise RejectedError("The request was withdrawn.", blocks=True)
+            try:
+                await asyncio.wait_for(news(), _POLL_SECONDS)
+            except TimeoutError:
+                continue
+
+
+def _about(session_id: str) -> Callable[[Event], bool]:
+    kinds = {"permission.replied", "question.replied", "question.rejected"}
+    return lambda event: event.type in kinds and event.session_id == session_id
+
+
+def _rules(grants: list[tuple[str, str]]) -> tuple[Rule, ...]:
+    return tuple(Rule(permission, pattern, "allow") for permission, pattern in grants)
+
+
+def reply(tx: Transaction, ask_id: str, reply_: Reply, message: str | None, project: str) -> Ask:
+    """Answer a permission request.
+
+    `always` also allows what the request named for good, and with it other open requests of the
+    session that it covers. A plain `reject` closes the other requests of the same turn, since the
+    turn stops. Raises `NotFoundError` or `ConflictError`.
+    """
+    words: dict[str, Any] = {"reply": reply_, **({"message": message} if message else {})}
+    ask = asks.answer(tx, ask_id, "permission", words)
+    patterns = [str(pattern) for pattern in ask.request.get("always", ())]
+    if reply_ == "always" and patterns:
+        permission = str(ask.request["permission"])
+        asks.remember(tx, project, permission, patterns)
+        _answer_covered(tx, ask.session_id, tuple(Rule(permission, p, "allow") for p in patterns))
+    if reply_ == "reject" and not message:
+        for other in asks.listed(tx, ask.session_id):
+            if other.turn_id == ask.turn_id:
+                asks.withdraw(tx, other)
+    return ask
+
+
+def _answer_covered(tx: Transaction, session_id: str, grants: tuple[Rule, ...]) -> None:
+    """Answer open requests that the new grants allow."""
+    nothing = Layer("open requests", "defaults", (Rule("*", "*", "ask"),))
+    for other in asks.listed(tx, session_id, "permission"):
+        if not other.request.get("always"):
+            continue  # a person must agree to it each time
+        request = msgspec.convert(
+            {
+                "permission": other.request["permission"],
+                "patterns": other.request["patterns"],
+            },
+            PermissionRequest,
+        )
+        if evaluate(request, (nothing,), grants).action == "allow":
+            asks.answer(tx, other.id, "permission", {"reply": "always"})

@@ -1,0 +1,133 @@
+"""Builds the world of a turn: which model, which tools, which rules, where."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors import store as actors
+from roost.actors.models import Budgets
+from roost.config.paths import Paths
+from roost.context.agents import Agent
+from roost.context.system import system_prompt
+from roost.core.errors import UsageError
+from roost.db.database import Database
+from roost.events.bus import Bus
+from roost.inbox.models import Address
+from roost.llm.choice import choose, choose_small, known_key_variables, named_model
+from roost.llm.client import ModelClient
+from roost.llm.models import Model
+from roost.llm.retry import RetryPolicy
+from roost.permissions.gate import Gate, Requester
+from roost.permissions.layers import layers_for
+from roost.permissions.models import Layer, PermissionRequest, Rule
+from roost.permissions.rules import is_hidden
+from roost.runtime.models import PromptInput, Settings
+from roost.runtime.project import Project, Projects
+from roost.sessions import store as sessions
+from roost.sessions.models import ModelName, Session
+from roost.tools.contract import Question, Tool
+from roost.tools.registry import tools_for
+from roost.turn.world import CallPlace, Place, World
+from roost.workspace.ledger import ReadLedger
+from roost.workspace.shell import Shell
+
+SERVER_SECRETS = frozenset({"ROOST_SERVER_PASSWORD", "ROOST_CONFIG_CONTENT"})
+DEFAULT_LIMITS: dict[str, float] = {"steps": 1_000, "invalid_calls": 12}
+"""Limits of a turn that hold unless the config says otherwise."""
+
+
+class Worlds:
+    """The services that all turns of this process share, and what differs by session."""
+
+    def __init__(
+        self, projects: Projects, database: Database, bus: Bus, paths: Paths, settings: Settings
+    ) -> None:
+        self.projects = projects
+        self.settings = settings
+        self.models = ModelClient()
+        self.shell = Shell(paths.data / "outputs")
+        self._database = database
+        self._bus = bus
+        self._paths = paths
+        self._ledgers: dict[Address, ReadLedger] = {}
+        self._gate = Gate(database, bus, interactive=settings.interactive, yes=settings.yes)
+        self._models: dict[tuple[Path, str], Model] = {}
+
+    async def close(self) -> None:
+        """End connections and child processes."""
+        await self.shell.close()
+        await self.models.aclose()
+
+    async def world_of(self, address: Address) -> World:
+        """The world of the next turn of `address`."""
+        session = await self._database.read(lambda db: sessions.get(db, address.session_id))
+        project = await self.projects.open(Path(session.directory))
+        hidden = known_key_variables(project.loaded.config) | SERVER_SECRETS
+        rules = _Rules(project, session, self.settings)
+        place = Place(
+            directory=project.directory,
+            root=project.root,
+            guard=project.guard,
+            ledger=self._ledgers.setdefault(address, ReadLedger()),
+            spill_folder=self._paths.data / "outputs",
+            shell=self.shell,
+        )
+
+        async def resolve_model(name: ModelName) -> Model:
+            return await self._model(project, name.ref)
+
+        return World(
+            database=self._database,
+            bus=self._bus,
+            models=self.models,
+            asker=_Asker(self._gate, project, rules),
+            session=session,
+            place=place,
+            retry=RetryPolicy(),
+            hidden_environment=hidden,
+            allow_private_hosts=False,
+            resolve_model=resolve_model,
+            resolve_agent=project.agent,
+            system=_system_of(project),
+            tools=rules.tools,
+            reap=self.shell.reap,
+        )
+
+    async def budgets_of(self, session_id: str) -> Budgets:
+        """The limits of a new turn: built in, then config, then this process's settings."""
+        session = await self._database.read(lambda db: sessions.get(db, session_id))
+        project = await self.projects.open(Path(session.directory))
+        configured = project.loaded.config.limits
+        limits = dict(DEFAULT_LIMITS)
+        for name in ("steps", "tokens", "cost", "seconds"):
+            if (value := getattr(configured, name)) is not None:
+                limits[name] = float(value)
+        return Budgets({**limits, **self.settings.limits})
+
+    async def choice(
+        self, session: Session, project: Project, given: PromptInput, address: Address
+    ) -> tuple[Agent, ModelName]:
+        """Agent and model for a prompt.
+
+        Agent: as given, else the actor's. Model: as given, else the agent's, else the actor's
+        last, else what `roost` was started with or finds.
+        """
+        actor = await self._database.read(lambda db: actors.get(db, address))
+        agent = project.agent(given.agent or actor.agent)
+        if agent.mode == "subagent" and actor.mode == "main":
+            raise UsageError(f"the agent {agent.name!r} is a subagent and cannot be talked to")
+        ref = given.model.ref if given.model else self.settings.model or agent.model or actor.model
+        model = await self._model(project, ref)
+        variant = given.variant or (given.model.variant if given.model else None) or agent.variant
+        return agent, ModelName(model.provider, _listed_id(model), variant)
+
+    async def small_model(self, session_id: str, beside: ModelName) -> Model:
+        """The model for titles and summaries of a session whose prompt runs on `beside`."""
+        session = await self._database.read(lambda db: sessions.get(db, session_id))
+        project = await self.projects.open(Path(session.directory))
+        large = await self._model(project, beside.ref)
+        return choose_small(project.loaded.config, self.settings.environment, large)

@@ -1,0 +1,1 @@
+"""The task list of a session: a tree of small promises with checked transitions."""
