@@ -6,21 +6,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from roost.actors import store as actors
 from roost.actors.cancel import request_cancel
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
-from roost.core.errors import BusyError, NotFoundError
+from roost.core.errors import BusyError, NotFoundError, UsageError
 from roost.core.ids import new_id
 from roost.db.database import Database
-from roost.db.transaction import Transaction
+from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
+from roost.permissions import asks, gate
+from roost.permissions.asks import Ask, Reply
 from roost.runtime.attachments import Attachments
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects
@@ -29,7 +29,7 @@ from roost.runtime.titles import Titles
 from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
-from roost.sessions.models import MAIN, Message, ModelName, NewSession, Session
+from roost.sessions.models import MAIN, Message, NewSession, Session
 
 DATABASE_NAME: Final = "roost.db"
 _POLL_SECONDS: Final = 1.0
@@ -249,6 +249,36 @@ class Runtime:
         """Close interrupted turns of a session, and go on with the mail that waits in it."""
         await self.scheduler.recover(session_id)
 
+    # Requests to the person
+
+    async def asks(self, session_id: str | None = None) -> list[Ask]:
+        """What waits for an answer, the oldest first."""
+        return await self.database.read(lambda db: asks.listed(db, session_id))
+
+    async def reply_permission(self, ask_id: str, reply: Reply, message: str | None = None) -> Ask:
+        """Answer a permission request; `message` goes to the model with a `reject`."""
+        ask = await self.database.read(lambda db: asks.get(db, ask_id))
+        project = await self.project_of(ask.session_id)
+        return await self.database.write(
+            lambda tx: gate.reply(tx, ask_id, reply, message, project.id)
+        )
+
+    async def reply_question(self, ask_id: str, answers: list[list[str]]) -> Ask:
+        """Answer a question, one list of labels for each of its questions."""
+        ask = await self.database.read(lambda db: asks.get(db, ask_id))
+        asked = ask.request.get("questions", ())
+        if len(asked) != len(answers):
+            raise UsageError(f"request {ask_id} has {len(asked)} questions")
+        return await self.database.write(
+            lambda tx: asks.answer(tx, ask_id, "question", {"answers": answers})
+        )
+
+    async def reject_question(self, ask_id: str) -> Ask:
+        """Leave a question unanswered; the turn stops."""
+        return await self.database.write(
+            lambda tx: asks.answer(tx, ask_id, "question", {"rejected": True})
+        )
+
     # Messages
 
     async def messages(
@@ -264,7 +294,7 @@ class Runtime:
         With `limit` only the newest so many; with `before`, a message id, only older ones.
         """
 
-        def read_all(db: inbox.Reader) -> list[Message]:
+        def read_all(db: Reader) -> list[Message]:
             sessions.get(db, session_id)
             seq = None
             if before is not None and (seq := transcript.seq_of(db, before)) is None:
@@ -277,24 +307,13 @@ class Runtime:
         return await self.database.read(read_all)
 
 
-def _queued_prompts(db: inbox.Reader, address: Address) -> list[Message]:
+def _queued_prompts(db: Reader, address: Address) -> list[Message]:
     rows = inbox.queued(db, address)
     return [inbox.as_message(row) for row in rows if isinstance(row.body, PromptBody)]
 
 
-def _turn_of(db: inbox.Reader, message_id: str) -> Turn | None:
+def _turn_of(db: Reader, message_id: str) -> Turn | None:
     row = inbox.get(db, message_id)
     if row.state == "rejected":
         raise NotFoundError(f"the prompt {message_id} was withdrawn")
     return actors.get_turn(db, row.turn_id) if row.turn_id else None
-
-
-def model_name(ref: str, variant: str | None = None) -> ModelName:
-    """`provider/model` as clients name it; the provider ends at the first slash."""
-    provider, _, model = ref.partition("/")
-    return ModelName(provider, model, variant)
-
-
-def with_variant(model: ModelName, variant: str | None) -> ModelName:
-    """`model` with another reasoning effort, if one is given."""
-    return msgspec.structs.replace(model, variant=variant) if variant else model

@@ -1,12 +1,10 @@
 """Builds the world of a turn: which model, which tools, which rules, where."""
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from roost.actors import store as actors
 from roost.actors.models import Budgets
@@ -131,3 +129,92 @@ class Worlds:
         project = await self.projects.open(Path(session.directory))
         large = await self._model(project, beside.ref)
         return choose_small(project.loaded.config, self.settings.environment, large)
+
+    async def _model(self, project: Project, ref: str | None) -> Model:
+        """The model of that name, or the one to use when nobody names any."""
+        key = (project.directory, ref or "")
+        if key not in self._models:
+            self._models[key] = await choose(ref, project.loaded.config, self.settings.environment)
+        return self._models[key]
+
+
+def _listed_id(model: Model) -> str:
+    """The model's name within its provider as users write it."""
+    return model.ref.partition("/")[2]
+
+
+def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:
+    def system(agent: Agent, model: Model, extra: str | None) -> tuple[str, ...]:
+        return system_prompt(
+            agent,
+            model,
+            directory=project.directory,
+            root=project.root,
+            instructions=project.instructions,
+            extra=extra,
+        )
+
+    return system
+
+
+class _Rules:
+    """The permission rules of one session, by agent."""
+
+    def __init__(self, project: Project, session: Session, settings: Settings) -> None:
+        self._project = project
+        self._session = session
+        self._settings = settings
+        self._home = Path(settings.environment.get("HOME", "/"))
+        self._layers: dict[str, tuple[Layer, ...]] = {}
+        self._tools: dict[tuple[str, str], Mapping[str, Tool[Any]]] = {}
+
+    def layers(self, agent: Agent) -> tuple[Layer, ...]:
+        """Every layer for an actor that runs as `agent`."""
+        if agent.name not in self._layers:
+            self._layers[agent.name] = layers_for(
+                self._project.loaded.permissions,
+                self._home,
+                agent=agent.name,
+                session_rules=tuple(
+                    msgspec.convert(rule, Rule) for rule in self._session.permission or ()
+                ),
+            )
+        return self._layers[agent.name]
+
+    def tools(self, agent: Agent, model: Model) -> Mapping[str, Tool[Any]]:
+        """The tools that `agent` may see on `model`, the same ones at each step."""
+        key = (agent.name, model.ref)
+        if key not in self._tools:
+            self._tools[key] = tools_for(
+                self.layers(agent), model, interactive=self._settings.interactive
+            )
+        return self._tools[key]
+
+
+class _Asker:
+    """Hands the requests of tools to the gate, under the rules of their session."""
+
+    def __init__(self, gate: Gate, project: Project, rules: _Rules) -> None:
+        self._gate = gate
+        self._project = project
+        self._rules = rules
+
+    def _by(self, call: CallPlace) -> Requester:
+        return Requester(
+            call.claim.address,
+            call.claim.turn.id,
+            call.message_id,
+            call.call_id,
+            self._project.id,
+            self._rules.layers(call.agent),
+        )
+
+    async def permission(self, request: PermissionRequest, call: CallPlace) -> None:
+        await self._gate.check(request, self._by(call))
+
+    async def question(
+        self, questions: tuple[Question, ...], call: CallPlace
+    ) -> tuple[tuple[str, ...], ...]:
+        shown = [msgspec.to_builtins(question) for question in questions]
+        answers = await self._gate.question(shown, self._by(call))
+        return tuple(tuple(chosen) for chosen in answers)

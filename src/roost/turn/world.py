@@ -16,8 +16,9 @@ from roost.llm.retry import RetryPolicy
 from roost.permissions.models import PermissionRequest
 from roost.sessions.models import ModelName, Session
 from roost.tools.contract import Question, Tool
-from roost.workspace.files import ReadLedger
 from roost.workspace.guard import Guard
+from roost.workspace.ledger import ReadLedger
+from roost.workspace.shell import Shell
 
 
 class ModelSource(Protocol):
@@ -61,6 +62,7 @@ class Place(Struct, frozen=True, kw_only=True):
     guard: Guard
     ledger: ReadLedger
     spill_folder: Path
+    shell: Shell
 
 
 class World(Struct, frozen=True, kw_only=True):
