@@ -5,23 +5,22 @@ A caller ships a whole transaction as a function; it runs on the writer's thread
 """
 
 import asyncio
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from roost.core.errors import StorageError
 from roost.db.connect import connect, explain, patiently
 from roost.db.opening import Opened, open_file
 from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
+from roost.events.types import Event
 
 READERS: Final = 2
 T = TypeVar("T")
-_Job = tuple[Callable[[Transaction], Any], "asyncio.Future[Any]", asyncio.AbstractEventLoop]
 
 
 class Database:
@@ -33,10 +32,8 @@ class Database:
         """What the user should know about the opening, for example that a file was set aside."""
         self._bus = bus
         self._connection = opened.connection
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
-        self._writer = threading.Thread(target=self._serve, name="roost-writer", daemon=True)
-        self._writer.start()
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="roost-writer")
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="roost-reader")
@@ -58,12 +55,19 @@ class Database:
         if self._closed:
             raise StorageError(f"the database {self.path} is closed")
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        self._jobs.put((transaction, done, loop))
-        return await done
+
+        def publish(events: list[Event]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._bus.publish, events)
+
+        return await asyncio.shield(
+            loop.run_in_executor(self._writer, self._commit, transaction, publish)
+        )
 
     async def read(self, query: Callable[[Reader], T]) -> T:
         """Run `query` on a reader's thread, against the last committed state."""
+        if self._closed:
+            raise StorageError(f"the database {self.path} is closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._run_read, query)
 
@@ -75,60 +79,39 @@ class Database:
             self._reading.append(connection)
         return patiently(lambda: query(Reader(connection)), self.path)
 
-    def _serve(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            transaction, done, loop = job
-            try:
-                result, events = self._commit(transaction)
-            except BaseException as error:  # noqa: BLE001
-                self._report(loop, done, error)
-                continue
-            self._tell(loop, lambda d=done, r=result, e=events: self._deliver(d, r, e))
-
-    def _commit(self, transaction: Callable[[Transaction], Any]) -> tuple[Any, list[Any]]:
+    def _commit(
+        self, transaction: Callable[[Transaction], T], publish: Callable[[list[Event]], None]
+    ) -> T:
         connection = self._connection
         patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self.path)
         try:
             scope = Transaction(connection)
             result = transaction(scope)
             connection.execute("COMMIT")
-        except BaseException as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.IntegrityError):
-                raise
-            if isinstance(error, sqlite3.Error):
-                raise explain(error, self.path) from error
+        except sqlite3.IntegrityError:
+            self._roll_back()
             raise
-        return result, scope.events
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise explain(error, self.path) from error
+        except BaseException:
+            self._roll_back()
+            raise
+        if scope.events:
+            publish(scope.events)
+        return result
 
-    def _deliver(self, done: "asyncio.Future[Any]", result: Any, events: list[Any]) -> None:
-        self._bus.publish(events)
-        if not done.done():
-            done.set_result(result)
-
-    def _report(
-        self, loop: asyncio.AbstractEventLoop, done: "asyncio.Future[Any]", error: BaseException
-    ) -> None:
-        def fail() -> None:
-            if not done.done():
-                done.set_exception(error)
-
-        self._tell(loop, fail)
-
-    @staticmethod
-    def _tell(loop: asyncio.AbstractEventLoop, action: Callable[[], None]) -> None:
-        """Call back on the loop; one that is closed has nobody left who waits."""
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(action)
+    def _roll_back(self) -> None:
+        """Undo what is open; some errors have done it already."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Finish the transactions already asked for, then close every connection."""
         if self._closed:
             return
         self._closed = True
-        self._jobs.put(None)
-        self._writer.join()
+        self._writer.shutdown(wait=True)
         self._readers.shutdown(wait=True)
         for connection in self._reading:
             connection.close()

@@ -1,0 +1,1 @@
+"""Measures what the design promises, beside what users would pick instead."""
