@@ -20,6 +20,7 @@ from roost.sessions.models import ModelName, NewSession
 
 SINGLE = 300
 BURST = 6_000
+SENDERS = 10
 MODEL = ModelName("test", "model")
 
 
@@ -70,7 +71,7 @@ async def _one_by_one(database: Database, address: Address) -> float:
 
 
 async def _burst(database: Database, address: Address) -> float:
-    """Messages a second when one sends all the time and the receiver drains beside it."""
+    """Messages a second when several actors send and the receiver drains beside them."""
     turn = new_id("turn")
     done = 0
 
@@ -83,12 +84,16 @@ async def _burst(database: Database, address: Address) -> float:
             done += sum(len(message.parts) for message in messages)
             await asyncio.sleep(0.002)
 
-    began = time.perf_counter()
-    async with asyncio.TaskGroup() as group:
-        group.create_task(receive())
-        for number in range(BURST):
+    async def say(first: int) -> None:
+        for number in range(first, BURST, SENDERS):
             letter = _letter(address, number)
             await database.write(lambda tx, letter=letter: send(tx, letter))
             while number - done > 500:
                 await asyncio.sleep(0.001)
+
+    began = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(receive())
+        for first in range(SENDERS):
+            group.create_task(say(first))
     return BURST / (time.perf_counter() - began)

@@ -41,7 +41,7 @@ PROVIDERS: Final = (
 )
 _NOT_TEXT: Final = re.compile(
     r"embed|whisper|tts|transcri|image|audio|realtime|live|moderation|voice|voxtral|ocr|rerank|guard"
-    r"|orpheus|dall|sora|robotics|video|batch|omni-1|nano-banana|ada|babbage|curie|davinci"
+    r"|orpheus|dall-e|sora|robotics|video|batch|nano-banana|^ada|babbage|curie|davinci"
 )
 
 
@@ -99,7 +99,8 @@ def _words(clause: Any) -> Iterator[str]:
 
 
 def _row(model: types.ModelInfo) -> list[Any]:
-    prices = model.get_prices(datetime.now(UTC))
+    # Some prices depend on the hour: noon gives the same file all day.
+    prices = model.get_prices(datetime.now(UTC).replace(hour=12, minute=0))
     fields = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")
     row: list[Any] = [model.context_window, *(_base(getattr(prices, name)) for name in fields)]
     while row and row[-1] is None:

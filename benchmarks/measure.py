@@ -33,7 +33,9 @@ class Figure(Struct, frozen=True):
         """The figure beside its limit."""
         limit = "" if self.limit is None else f"≤ {self.limit:g}"
         mark = "  " if self.limit is None else "ok" if self.met else "NO"
-        return f"{mark} {self.what:<52} {self.measured:>10.2f} {self.unit:<6} {limit:<10} {self.note}"
+        return (
+            f"{mark} {self.what:<52} {self.measured:>10.2f} {self.unit:<6} {limit:<10} {self.note}"
+        )
 
 
 class Used(Struct, frozen=True):
@@ -48,9 +50,7 @@ class Used(Struct, frozen=True):
     out: str
 
 
-def run(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float = 600
-) -> Used:
+def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float = 600) -> Used:
     """Run `command` to its end and measure it."""
     began = time.monotonic()
     with open(os.devnull) as nothing:  # noqa: PTH123

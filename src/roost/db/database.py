@@ -7,10 +7,11 @@ A caller ships a whole transaction as a function; it runs on the writer's thread
 import asyncio
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from roost.core.errors import StorageError
 from roost.db.connect import connect, explain, patiently
@@ -20,7 +21,43 @@ from roost.events.bus import Bus
 from roost.events.types import Event
 
 READERS: Final = 2
+BATCH: Final = 64
+"""Most transactions that the writer runs before it reports back."""
 T = TypeVar("T")
+
+
+class _Job:
+    """A transaction on its way: what to run, who waits, and how it ended."""
+
+    def __init__(
+        self, transaction: Callable[[Transaction], Any], done: "asyncio.Future[Any]"
+    ) -> None:
+        self.transaction = transaction
+        self._done = done
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self.events: list[Event] = []
+
+    def __enter__(self) -> None:
+        """Keep whatever is raised inside: it belongs to the caller, not to the thread."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        self._error = error
+        return True
+
+    def ended(self, result: Any, events: list[Event]) -> None:
+        """Note a commit."""
+        self._result = result
+        self.events = events
+
+    def report(self) -> None:
+        """Tell the caller, unless it was cancelled."""
+        if self._done.done():
+            return
+        if self._error is not None:
+            self._done.set_exception(self._error)
+        else:
+            self._done.set_result(self._result)
 
 
 class Database:
@@ -33,6 +70,7 @@ class Database:
         self._bus = bus
         self._connection = opened.connection
         self._closed = False
+        self._queued: deque[_Job] = deque()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="roost-writer")
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
@@ -55,14 +93,28 @@ class Database:
         if self._closed:
             raise StorageError(f"the database {self.path} is closed")
         loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._queued.append(_Job(transaction, done))
+        self._writer.submit(self._run_queued, loop)
+        return await done
 
-        def publish(events: list[Event]) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(self._bus.publish, events)
+    def _run_queued(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run what is queued. A hop between threads costs more than a small transaction, so those
+        that queued together report together.
+        """
+        jobs: list[_Job] = []
+        while self._queued and len(jobs) < BATCH:
+            job = self._queued.popleft()
+            with job:
+                self._commit(job)
+            jobs.append(job)
+        if jobs and not loop.is_closed():
+            loop.call_soon_threadsafe(self._report, jobs)
 
-        return await asyncio.shield(
-            loop.run_in_executor(self._writer, self._commit, transaction, publish)
-        )
+    def _report(self, jobs: list[_Job]) -> None:
+        for job in jobs:
+            self._bus.publish(job.events)
+            job.report()
 
     async def read(self, query: Callable[[Reader], T]) -> T:
         """Run `query` on a reader's thread, against the last committed state."""
@@ -79,14 +131,12 @@ class Database:
             self._reading.append(connection)
         return patiently(lambda: query(Reader(connection)), self.path)
 
-    def _commit(
-        self, transaction: Callable[[Transaction], T], publish: Callable[[list[Event]], None]
-    ) -> T:
+    def _commit(self, job: _Job) -> None:
         connection = self._connection
         patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self.path)
         try:
             scope = Transaction(connection)
-            result = transaction(scope)
+            result = job.transaction(scope)
             connection.execute("COMMIT")
         except sqlite3.IntegrityError:
             self._roll_back()
@@ -97,9 +147,7 @@ class Database:
         except BaseException:
             self._roll_back()
             raise
-        if scope.events:
-            publish(scope.events)
-        return result
+        job.ended(result, scope.events)
 
     def _roll_back(self) -> None:
         """Undo what is open; some errors have done it already."""
