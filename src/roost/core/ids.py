@@ -38,7 +38,9 @@ Kind = Literal[
 _ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _STAMP_BITS: Final = 48
 _COUNTER_BITS: Final = 12
-_RANDOM_LENGTH: Final = 14
+_PAIRS: Final = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+_RANDOM_BITS: Final = 128
+"""More than 62**14 can hold, so that no character is likelier than another."""
 
 _lock = threading.Lock()
 _last_stamp = 0
@@ -72,5 +74,14 @@ def new_id(kind: Kind, after: str | None = None) -> str:
     stamp = _next_stamp(floor)
     if kind == "session":
         stamp ^= (1 << _STAMP_BITS) - 1
-    tail = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
-    return f"{type_prefix[kind]}_{stamp:012x}{tail}"
+    return f"{type_prefix[kind]}_{stamp:012x}{_random_tail()}"
+
+
+def _random_tail() -> str:
+    """Fourteen random characters, two at a time: ids are made often."""
+    number = secrets.randbits(_RANDOM_BITS)
+    tail = ""
+    for _ in range(7):
+        number, index = divmod(number, len(_PAIRS))
+        tail += _PAIRS[index]
+    return tail

@@ -47,8 +47,9 @@ def append_message(
         ),
     )
     tell_message(tx, info)
-    for part in message.parts:
-        put_part(tx, part)
+    for number, part in enumerate(message.parts, start=1):
+        _insert_part(tx, part, number)
+        tell_part(tx, part)
 
 
 def tell_message(tx: Transaction, info: Info) -> None:
@@ -96,18 +97,15 @@ def put_part(tx: Transaction, part: Part) -> None:
         tx.run("DELETE FROM part_tail WHERE part_id = ?", (part.id,))
     else:
         last = tx.one("SELECT max(seq) AS seq FROM part WHERE message_id = ?", (part.message_id,))
-        tx.run(
-            "INSERT INTO part (id, message_id, session_id, seq, type, data) VALUES (?,?,?,?,?,?)",
-            (
-                part.id,
-                part.message_id,
-                part.session_id,
-                ((last["seq"] if last else None) or 0) + 1,
-                part_type(part),
-                encode_part(part),
-            ),
-        )
+        _insert_part(tx, part, ((last["seq"] if last else None) or 0) + 1)
     tell_part(tx, part)
+
+
+def _insert_part(tx: Transaction, part: Part, number: int) -> None:
+    tx.run(
+        "INSERT INTO part (id, message_id, session_id, seq, type, data) VALUES (?,?,?,?,?,?)",
+        (part.id, part.message_id, part.session_id, number, part_type(part), encode_part(part)),
+    )
 
 
 def append_tail(tx: Transaction, part_id: str, text: str) -> None:
