@@ -158,7 +158,7 @@ class Runtime:
     async def _body(self, address: Address, given: PromptInput) -> PromptBody:
         session = await self.session(address.session_id)
         project = await self.projects.open(Path(session.directory))
-        agent, model = await self.worlds.choice(session, project, given, address)
+        agent, model = await self.worlds.choice(project, given, address)
         last = await self.database.read(lambda db: transcript.last_id(db, session.id))
         message_id = given.message_id or new_id("message", after=last)
         attachments = Attachments(session.id, message_id, project.directory, project.guard)

@@ -80,13 +80,10 @@ class Titles:
             messages=(UserMessage((Text(cut(words, SOURCE_LENGTH)),)),),
             max_output=min(model.output, 1_000),
         )
-        pieces: list[str] = []
         stream = self._worlds.models.stream(request, EncodingCache())
         async with aclosing(stream) as events:
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    pieces.append(event.text)
-        return usable_title("".join(pieces))
+            said = [event.text async for event in events if isinstance(event, TextDelta)]
+        return usable_title("".join(said))
 
 
 def usable_title(text: str) -> str:

@@ -1,5 +1,6 @@
 """Builds the world of a turn: which model, which tools, which rules, where."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,15 @@ from roost.core.errors import UsageError
 from roost.db.database import Database
 from roost.events.bus import Bus
 from roost.inbox.models import Address
-from roost.llm.choice import choose, choose_small, known_key_variables, named_model
+from roost.llm.choice import choose, default_ref, small_model
 from roost.llm.client import ModelClient
+from roost.llm.known_providers import known_key_variables
 from roost.llm.models import Model
+from roost.llm.resolve import ModelSettings, resolve
 from roost.llm.retry import RetryPolicy
 from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
-from roost.permissions.rules import is_hidden
 from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
 from roost.sessions import store as sessions
@@ -47,24 +49,28 @@ class Worlds:
         self.projects = projects
         self.settings = settings
         self.models = ModelClient()
-        self.shell = Shell(paths.data / "outputs")
         self._database = database
         self._bus = bus
         self._paths = paths
         self._ledgers: dict[Address, ReadLedger] = {}
         self._gate = Gate(database, bus, interactive=settings.interactive, yes=settings.yes)
         self._models: dict[tuple[Path, str], Model] = {}
+        self._shells: dict[Path, Shell] = {}
 
     async def close(self) -> None:
         """End connections and child processes."""
-        await self.shell.close()
+        for shell in self._shells.values():
+            await shell.close()
         await self.models.aclose()
 
     async def world_of(self, address: Address) -> World:
         """The world of the next turn of `address`."""
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
-        hidden = known_key_variables(project.loaded.config) | SERVER_SECRETS
+        hidden = _secrets(project)
+        shell = self._shells.setdefault(
+            project.directory, Shell(self.settings.environment, secrets=hidden)
+        )
         rules = _Rules(project, session, self.settings)
         place = Place(
             directory=project.directory,
@@ -72,11 +78,11 @@ class Worlds:
             guard=project.guard,
             ledger=self._ledgers.setdefault(address, ReadLedger()),
             spill_folder=self._paths.data / "outputs",
-            shell=self.shell,
+            shell=shell,
         )
 
-        async def resolve_model(name: ModelName) -> Model:
-            return await self._model(project, name.ref)
+        def resolve_model(name: ModelName) -> Model:
+            return self._model(project, name.ref)
 
         return World(
             database=self._database,
@@ -92,7 +98,7 @@ class Worlds:
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
-            reap=self.shell.reap,
+            reap=shell.reap,
         )
 
     async def budgets_of(self, session_id: str) -> Budgets:
@@ -107,7 +113,7 @@ class Worlds:
         return Budgets({**limits, **self.settings.limits})
 
     async def choice(
-        self, session: Session, project: Project, given: PromptInput, address: Address
+        self, project: Project, given: PromptInput, address: Address
     ) -> tuple[Agent, ModelName]:
         """Agent and model for a prompt.
 
@@ -119,28 +125,58 @@ class Worlds:
         if agent.mode == "subagent" and actor.mode == "main":
             raise UsageError(f"the agent {agent.name!r} is a subagent and cannot be talked to")
         ref = given.model.ref if given.model else self.settings.model or agent.model or actor.model
-        model = await self._model(project, ref)
+        name = await self._name(project, ref)
         variant = given.variant or (given.model.variant if given.model else None) or agent.variant
-        return agent, ModelName(model.provider, _listed_id(model), variant)
+        return agent, msgspec.structs.replace(name, variant=variant)
 
     async def small_model(self, session_id: str, beside: ModelName) -> Model:
         """The model for titles and summaries of a session whose prompt runs on `beside`."""
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
-        large = await self._model(project, beside.ref)
-        return choose_small(project.loaded.config, self.settings.environment, large)
+        large = self._model(project, beside.ref)
+        return small_model(large, _settings(project), self.settings.environment)
 
-    async def _model(self, project: Project, ref: str | None) -> Model:
-        """The model of that name, or the one to use when nobody names any."""
-        key = (project.directory, ref or "")
+    async def _name(self, project: Project, wanted: str | None) -> ModelName:
+        """The name of the model to use; looks around when nobody names one.
+
+        Raises `UsageError` or `ConfigError` when it cannot be used.
+        """
+        settings, environment = _settings(project), self.settings.environment
+        ref = wanted or settings.model or default_ref(settings, environment)
+        if ref:
+            self._model(project, ref)
+        else:
+            found = (await choose(None, settings, environment, self.models)).model
+            ref = found.ref
+            self._models[project.directory, ref] = found
+        provider, _, model = ref.partition("/")
+        return ModelName(provider, model)
+
+    def _model(self, project: Project, ref: str) -> Model:
+        key = (project.directory, ref)
         if key not in self._models:
-            self._models[key] = await choose(ref, project.loaded.config, self.settings.environment)
+            self._models[key] = resolve(ref, _settings(project), self.settings.environment)
         return self._models[key]
 
 
-def _listed_id(model: Model) -> str:
-    """The model's name within its provider as users write it."""
-    return model.ref.partition("/")[2]
+def _settings(project: Project) -> ModelSettings:
+    config = project.loaded.config
+    return ModelSettings(
+        config.model,
+        config.small_model,
+        config.provider,
+        config.enabled_providers,
+        config.disabled_providers,
+    )
+
+
+def _secrets(project: Project) -> frozenset[str]:
+    """Variables that no child process of a tool may see."""
+    providers = project.loaded.config.provider.values()
+    named = {name for provider in providers for name in provider.env or ()}
+    for written in project.loaded.references.values():
+        named.update(re.findall(r"\{env:([^}]+)\}", written))
+    return known_key_variables() | SERVER_SECRETS | named
 
 
 def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:

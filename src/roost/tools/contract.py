@@ -13,8 +13,9 @@ from roost.db.database import Database
 from roost.inbox.models import Address
 from roost.llm.models import Media
 from roost.permissions.models import PermissionRequest
-from roost.workspace.files import ReadLedger
 from roost.workspace.guard import Guard
+from roost.workspace.ledger import ReadLedger
+from roost.workspace.shell import Shell
 
 
 class ToolError(RoostError):
@@ -55,6 +56,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     turn_id: str
     message_id: str
     call_id: str
+    """Unique among all calls ever made; names spilled outputs and processes."""
     directory: Path
     """Working directory of the actor."""
     root: Path
@@ -65,6 +67,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     database: Database
     spill_folder: Path
     """Private folder for outputs that are too long to be shown."""
+    shell: Shell
     reads_images: bool
     reads_pdf: bool
     hidden_environment: frozenset[str]

@@ -47,7 +47,8 @@ class TurnRun:
             logger.warning("%s", error.message)
             return "idle"
         finally:
-            await self._world.reap(self.claim.turn.id)
+            for call in memory.ran:
+                await self._world.reap(call)
 
     async def _drive_stoppably(self, memory: Memory) -> Settled:
         try:

@@ -48,7 +48,7 @@ async def intake(world: World, memory: Memory) -> Facts:
     actor, new, memory.budgets = await world.database.write(take)
     failpoint("drain.committed")
     memory.messages.extend(new)
-    return await _facts(world, memory, actor)
+    return _facts(world, memory, actor)
 
 
 def _from_person(message: Message) -> bool:
@@ -65,13 +65,13 @@ def _current_choice(memory: Memory) -> tuple[str, ModelName]:
     return actor.agent, ModelName(provider, model, actor.variant)
 
 
-async def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
+def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
     name, choice = _current_choice(memory)
     if not memory.messages:
         raise UsageError(f"actor {actor.actor_id} has nothing to answer")
     return Facts(
         agent=world.resolve_agent(name),
-        model=await world.resolve_model(choice),
+        model=world.resolve_model(choice),
         messages=tuple(memory.messages),
         budgets=memory.budgets,
         steps=memory.steps,

@@ -24,6 +24,8 @@ class Memory:
         self.encoded = EncodingCache()
         self.recorder: Recorder | None = None
         """The step that is being written."""
+        self.ran: list[str] = []
+        """Ids of the tool parts that were run; what they left behind ends with the turn."""
         self.without_media = False
         """The provider refused an image of this slice; none is sent any more."""
         self.without_reasoning = False

@@ -119,6 +119,7 @@ class _Run:
             return
         self._input = parsed.input
         await self._recorder.set_tool(self._part_id, ToolRunning(self._input, Span(self._start)))
+        self._memory.ran.append(self._part_id)
         failpoint("tool.running")
         await self._execute(parsed)
         failpoint("tool.done")
@@ -186,13 +187,14 @@ class _Run:
             agent=self._plan.info.agent,
             turn_id=self._memory.claim.turn.id,
             message_id=self._plan.info.id,
-            call_id=self._draft.part.call_id,
+            call_id=self._part_id,
             directory=place.directory,
             root=place.root,
             guard=place.guard,
             ledger=place.ledger,
             database=world.database,
             spill_folder=place.spill_folder,
+            shell=place.shell,
             reads_images=model.reads_images,
             reads_pdf=model.reads_pdf,
             hidden_environment=world.hidden_environment,
@@ -207,7 +209,7 @@ class _Run:
         text = clean(answer.output)
         metadata = dict(answer.metadata)
         if not answer.capped:
-            text, spilled = cap(text, place.spill_folder, self._draft.part.call_id)
+            text, spilled = cap(text, place.spill_folder, self._part_id)
             metadata["truncated"] = spilled is not None
         attachments = tuple(
             FilePart(

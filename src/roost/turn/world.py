@@ -77,7 +77,7 @@ class World(Struct, frozen=True, kw_only=True):
     retry: RetryPolicy
     hidden_environment: frozenset[str]
     allow_private_hosts: bool
-    resolve_model: Callable[[ModelName], Awaitable[Model]]
+    resolve_model: Callable[[ModelName], Model]
     """Raises `RoostError` for a model that cannot be used."""
     resolve_agent: Callable[[str], Agent]
     """Raises `ConfigError` for a name that is not known."""
@@ -85,5 +85,5 @@ class World(Struct, frozen=True, kw_only=True):
     """The system prompt for an agent on a model, with what the prompt added."""
     tools: Callable[[Agent, Model], Mapping[str, Tool[Any]]]
     """The tools that an agent may see on a model."""
-    reap: Callable[[str], Awaitable[None]]
-    """Ends the processes that a turn's commands left behind."""
+    reap: Callable[[str], Awaitable[object]]
+    """Ends the processes that one call left behind."""
