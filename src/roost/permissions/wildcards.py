@@ -15,23 +15,20 @@ READ_ONLY: Final = "@read-only"
 @functools.lru_cache(maxsize=2048)
 def _compiled(pattern: str) -> re.Pattern[str]:
     """A regular expression that takes linear time for each `*`, however many there are."""
-    optional_tail = pattern.endswith((" *", "/*"))
-    body = pattern[:-2] if optional_tail else pattern
-    first, *rest = (re.escape(piece).replace(r"\?", ".") for piece in body.split("*"))
-    expression = first
-    for index, piece in enumerate(rest):
-        # An atomic group keeps the first place where the piece fits: no backtracking into it.
-        last = index == len(rest) - 1 and not optional_tail
-        expression += f".*{piece}" if last else f"(?>.*?{piece})" if piece else ""
-    if optional_tail:
-        # `git *` also means a bare `git`, and `src/*` the folder itself.
-        expression += f"(?:{re.escape(pattern[-2])}.*)?"
-    return re.compile(expression, re.DOTALL)
+    first, *rest = (re.escape(piece).replace(r"\?", ".") for piece in pattern.split("*"))
+    # An atomic group keeps the first place where the piece fits: no backtracking into it.
+    middle = "".join(f"(?>.*?{piece})" for piece in rest[:-1] if piece)
+    return re.compile(first + middle + (f".*{rest[-1]}" if rest else ""), re.DOTALL)
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether `text` as a whole fits `pattern`, in which `*` is any text and `?` one character."""
-    return _compiled(pattern).fullmatch(text) is not None
+    """Whether `text` as a whole fits `pattern`, in which `*` is any text and `?` one character.
+
+    A final ` *` may also be missing: `git *` means a bare `git` too.
+    """
+    if _compiled(pattern).fullmatch(text):
+        return True
+    return pattern.endswith(" *") and _compiled(pattern[:-2]).fullmatch(text) is not None
 
 
 def literal_start(pattern: str) -> str:
