@@ -1,0 +1,104 @@
+"""One job of thirty steps that uses every tool, in each dialect."""
+
+import sys
+
+from household import Household
+from invariants import assert_plain, assert_sound
+
+from scripted_model.picture import Request
+from scripted_model.scenario import Call, Reasoning, Reply, Text, reply
+
+PATCH = """*** Begin Patch
+*** Update File: calc.py
+@@
+-def double(x):
++def twice(x):
+*** Add File: notes/plan.md
++# Plan
+*** End Patch"""
+
+STEPS: list[list[object]] = [
+    [Reasoning("Look around first."), Call("glob", {"pattern": "**/*.py"})],
+    [Call("read", {"filePath": "calc.py"}), Call("grep", {"pattern": "def ", "path": "."})],
+    [Call("task", {"action": "create", "summary": "mend add"})],
+    [Call("task", {"action": "start", "id": "T1"})],
+    [Call("bash", {"command": f"{sys.executable} check.py", "description": "run the check"})],
+    [Call("edit", {"filePath": "calc.py", "oldString": "a - b", "newString": "a + b"})],
+    [Call("bash", {"command": f"{sys.executable} check.py", "description": "check again"})],
+    [Call("write", {"filePath": "docs/new.md", "content": "# New\n\nText with ü and 漢字.\n"})],
+    [Call("read", {"filePath": "docs/new.md"}), Call("read", {"filePath": "docs"})],
+    [Call("apply_patch", {"patchText": PATCH})],
+    [Call("webfetch", {"url": "http://127.0.0.1:9/", "format": "text"})],
+    [
+        Call(
+            "question",
+            {
+                "questions": [
+                    {
+                        "question": "Which?",
+                        "header": "Choice",
+                        "options": [{"label": "A", "description": "first"}],
+                    }
+                ]
+            },
+        )
+    ],
+    [Call("bash", {"command": "printf ''", "description": "silent"})],
+    [Call("bash", {"command": "exit 3", "description": "fail"})],
+    [Call("read", {"filePath": "missing.py"})],
+    [Call("task", {"action": "done", "id": "T1"}), Call("task", {"action": "list"})],
+    *[[Text(f"Step {n}."), Call("bash", {"command": f"echo {n}"})] for n in range(13)],
+]
+
+
+def play(request: Request) -> Reply:
+    done = sum(1 for message in request.messages if message.role == "assistant")
+    if done < len(STEPS):
+        return reply(STEPS[done])  # type: ignore[arg-type]
+    return reply([Text("All thirty steps are done.")])
+
+
+def test_a_job_of_thirty_steps_uses_every_tool_and_changes_exactly_what_it_should(
+    house: Household,
+) -> None:
+    house.write(
+        "calc.py", "def add(a, b):\n    return a - b\n\n\ndef double(x):\n    return 2 * x\n"
+    )
+    house.write("check.py", "from calc import add\nassert add(1, 2) == 3\nprint('fine')\n")
+    house.play(play)
+    answer = house.prompt("Mend it.", "--model", "test/scripted")
+    assert (answer.code, answer.text) == (0, "All thirty steps are done."), answer.err
+    assert len(house.model.requests) == 30
+    tools = answer.tools()
+    assert [part["state"]["status"] for part in tools if part["tool"] == "edit"] == ["completed"]
+    assert (house.project / "calc.py").read_text() == (
+        "def add(a, b):\n    return a + b\n\n\ndef twice(x):\n    return 2 * x\n"
+    )
+    assert (house.project / "docs/new.md").read_text() == "# New\n\nText with ü and 漢字.\n"
+    assert (house.project / "notes/plan.md").read_text() == "# Plan\n"
+    outputs = [part["state"].get("output", "") for part in tools if part["tool"] == "bash"]
+    assert "AssertionError" in outputs[0]
+    assert "fine" in outputs[1]
+    errors = {part["tool"] for part in tools if part["state"]["status"] == "error"}
+    assert errors == {"webfetch", "question", "read"}
+    assert_sound(house)
+
+
+def test_plain_output_is_the_answer_and_holds_no_control_codes(house: Household) -> None:
+    nasty = "\x1b]0;owned\x07 title \x1b[2J \x9b31m done \u202e"
+    house.write("evil.txt", f"line {nasty}\n")
+    house.play(lambda request: play_evil(request, nasty))
+    done = house.run("run", "--yes", "Say it.")
+    assert done.returncode == 0, done.stderr
+    assert_plain(done.stdout.replace("\n", ""))
+    assert_plain(done.stderr.replace("\n", ""))
+    assert "title" in done.stdout
+    assert_sound(house)
+
+
+def play_evil(request: Request, nasty: str) -> Reply:
+    if any(message.role == "assistant" for message in request.messages):
+        return reply([Text(nasty)])
+    return reply(
+        [Call("bash", {"command": "cat evil.txt"}), Call("read", {"filePath": "evil.txt"})]
+    )
