@@ -1,0 +1,65 @@
+"""The environment that commands run in: no secrets of Roost, nothing that waits for a person."""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+MARK: Final = "ROOST_CALL"
+"""Names the call that a process belongs to; a Roost inside a Roost appends to it."""
+
+OWN_SECRETS: Final = (
+    "ROOST_SERVER_PASSWORD",
+    "ROOST_CONFIG_CONTENT",
+    "OPENCODE_SERVER_PASSWORD",
+)
+"""Always taken out: the server's password, and configuration that may hold keys."""
+
+_ANSWERS: Final = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "MANPAGER": "cat",
+    "GH_PAGER": "cat",
+    "BAT_PAGER": "cat",
+    "DELTA_PAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "PSQL_PAGER": "cat",
+    "AWS_PAGER": "",
+    # An editor that fails makes `git rebase -i` abort; one that succeeds rewrites history unseen.
+    "EDITOR": "false",
+    "VISUAL": "false",
+    "GIT_EDITOR": "false",
+    "GIT_SEQUENCE_EDITOR": "false",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "PIP_NO_INPUT": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PYTHONUNBUFFERED": "1",
+    "AGENT": "1",
+}
+"""What programs that would ask, page or draw are told instead."""
+
+
+def command_environment(
+    inherited: Mapping[str, str], *, secrets: Iterable[str] = ()
+) -> dict[str, str]:
+    """`inherited` without what `secrets` names and with nobody to talk to.
+
+    `secrets` are names of variables or patterns such as `*_API_KEY`; letter case does not matter.
+    Everything else the user has set stays.
+    """
+    patterns = [pattern.upper() for pattern in (*OWN_SECRETS, *secrets)]
+    kept = {
+        name: value
+        for name, value in inherited.items()
+        if not any(fnmatchcase(name.upper(), pattern) for pattern in patterns)
+    }
+    return kept | _ANSWERS
+
+
+def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
+    """`environment` with the call's mark, below the marks of the calls around it."""
+    outer = environment.get(MARK)
+    return {**environment, MARK: f"{outer}/{mark}" if outer else mark}
