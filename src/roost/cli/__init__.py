@@ -1,0 +1,1 @@
+"""The command line: parsing, and one module or package a command."""

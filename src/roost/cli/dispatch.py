@@ -1,0 +1,146 @@
+"""Finds the command, runs it, and turns whatever it raises into words and an exit code."""
+
+import importlib
+import os
+import sys
+from types import TracebackType
+from typing import Any, Final, Protocol, Self, cast
+
+from roost.cli.failures import report
+from roost.cli.grammar import COMMANDS, Command, find_command, parser_of
+from roost.cli.parser import near_match
+from roost.core.errors import RoostError, UsageError
+
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""As a shell shows a program that SIGPIPE ended."""
+_START: Final = """\
+Roost, a coding agent for the terminal.
+
+  roost run "what does this project do?"    one prompt, shown as it is answered
+  roost run -c "now add a test"             go on with the last session of this folder
+  roost serve                               serve sessions to other programs
+  roost doctor                              check that everything is ready
+
+`roost --help` lists all commands.
+"""
+
+
+class _Module(Protocol):
+    def execute(self, given: dict[str, Any]) -> int: ...
+
+
+class _Ending:
+    """Catches what a command raises and makes it an exit code."""
+
+    def __init__(self) -> None:
+        self.code = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> bool:
+        if error is not None:
+            self.code = _code_of(error)
+        return True
+
+
+def dispatch(words: list[str]) -> int:
+    """Run the command line `words` and give the exit code."""
+    with _Ending() as ending:
+        ending.code = _run(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    return ending.code
+
+
+def _code_of(error: BaseException) -> int:
+    match error:
+        case KeyboardInterrupt():
+            return INTERRUPTED
+        case BrokenPipeError():
+            _discard_output()
+            return BROKEN_PIPE
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else 0
+        case _:
+            report(error)
+            return error.exit_code if isinstance(error, RoostError) else 1
+
+
+def _run(words: list[str]) -> int:
+    before, rest = _split(words)
+    if not rest:
+        return _print(_START)
+    name, *after = rest
+    if name in {"-h", "--help"} or rest == ["help"]:
+        return _print(_help())
+    if name == "help":
+        name, after = after[0], ["--help"]
+    command = find_command(name)
+    if command is None:
+        raise UsageError(f"there is no {_kind(name)} {name}", hint=_nearest(name))
+    parser = parser_of(command)
+    parse = parser.parse_intermixed_args if command.interleaved else parser.parse_args
+    given = vars(parse([*before, *after]))
+    module = cast("_Module", importlib.import_module(command.module))
+    return module.execute(given)
+
+
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The log options that stand before the command, and the rest."""
+    at = 0
+    while at < len(words) and words[at].startswith(("--print-logs", "--log-level")):
+        at += 2 if words[at] == "--log-level" else 1
+    return words[:at], words[at:]
+
+
+def _kind(name: str) -> str:
+    return "option" if name.startswith("-") else "command"
+
+
+def _nearest(name: str) -> str:
+    known = [spelling for c in COMMANDS for spelling in (c.name, *c.aliases)]
+    return f"{near_match(name, known)}See `roost --help`."
+
+
+def _help() -> str:
+    lines = [_line(command) for command in COMMANDS]
+    return "\n".join(
+        [
+            "usage: roost COMMAND ...",
+            "",
+            "A coding agent for the terminal: many actors in one session, safe against crashes.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "options of every command:",
+            "  -h, --help       what the command takes, with examples",
+            "  --print-logs     write the log to stderr too",
+            "  --log-level L    DEBUG, INFO, WARN or ERROR",
+            "",
+            "  -v, --version    print the version",
+            "",
+            "Files are kept below $ROOST_HOME, else where this system keeps such files;",
+            "`roost config path` tells.",
+            "",
+        ]
+    )
+
+
+def _line(command: Command) -> str:
+    return f"  {command.name:<12} {command.summary}"
+
+
+def _print(text: str) -> int:
+    print(text, end="")
+    return 0
+
+
+def _discard_output() -> None:
+    """Let the interpreter flush into nothing at exit, so that it does not complain."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())

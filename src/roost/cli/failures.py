@@ -1,0 +1,49 @@
+"""Tells the user what went wrong: one line, what to do next, and no traceback."""
+
+import os
+import sys
+from typing import Final
+
+from roost.core.errors import RoostError
+from roost.core.text import terminal_safe
+
+DEBUG_VARIABLE: Final = "ROOST_DEBUG"
+
+
+def words_of(error: BaseException) -> tuple[str, str]:
+    """What happened, and what to do about it (may be empty)."""
+    if isinstance(error, RoostError):
+        return error.message, error.hint
+    return (
+        f"Roost itself failed ({type(error).__name__}: {error})",
+        f"Please report it; {DEBUG_VARIABLE}=1 shows where it happened.",
+    )
+
+
+def describe(error: BaseException) -> str:
+    """The lines for people, ready for a terminal."""
+    message, hint = words_of(error)
+    lines = [f"error: {message}"]
+    if hint:
+        lines.append(f"  {hint}")
+    return terminal_safe("\n".join(lines)) + "\n"
+
+
+def report(error: BaseException) -> None:
+    """Write `error` to stderr, with its traceback if the user asked for that."""
+    if os.environ.get(DEBUG_VARIABLE):
+        import traceback  # seldom needed
+
+        traceback.print_exception(error)
+    tell(describe(error))
+
+
+def tell(text: str) -> None:
+    """Write to stderr; a terminal that is gone or cannot show a character stops nothing."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,301 @@
+"""The whole command line: every command, its arguments and its help. Imports nothing heavy, since
+each start of any command reads it.
+"""
+
+from argparse import SUPPRESS
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from roost.cli.parser import Parser, port_number, positive_amount, positive_count
+
+Argue = Callable[[Parser], None]
+EXIT_CODES: Final = """\
+exit codes:
+  0    done
+  1    the turn failed
+  2    wrong usage or configuration
+  3    a limit stopped it (steps, tokens, cost)
+  124  the time limit stopped it
+  130  interrupted (129: the terminal went away, 141: nobody reads the output, 143: terminated)"""
+
+
+class Command(NamedTuple):
+    """One command of `roost`."""
+
+    name: str
+    summary: str
+    """One line for the list of commands."""
+    arguments: Argue
+    module: str
+    """Imported when the command is chosen; its `execute` runs it."""
+    notes: str = ""
+    """Examples and exit codes, below the options."""
+    aliases: tuple[str, ...] = ()
+    interleaved: bool = False
+    """Options may stand between the words of a positional argument."""
+
+
+def _run(parser: Parser) -> None:
+    add = parser.add_argument
+    add("message", nargs="*", help="the prompt; what is piped in is added to it")
+    _place(parser, "work in this folder (default: the current one)")
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
+    add("--agent", metavar="NAME", help="the agent to run as")
+    add("--variant", metavar="NAME", help="reasoning effort of the model, such as high")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "-c",
+        "--continue",
+        dest="continue_",
+        action="store_true",
+        help="go on with the last session of this folder",
+    )
+    which.add_argument("-s", "--session", metavar="ID", help="go on with this session")
+    add("--title", metavar="TEXT", help="title of the new session")
+    add(
+        "-f",
+        "--file",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="attach a file, an image or a folder; may be repeated",
+    )
+    add("--format", choices=("text", "json", "default"), default="text", help="how to show it")
+    add("--thinking", action="store_true", help="show the model's reasoning too")
+    add("--yes", action="store_true", help="allow what would be asked; never what is denied")
+    add(
+        "--trust",
+        action="store_true",
+        help="trust this repository's configuration exactly as it is now",
+    )
+    add(
+        "--time-limit",
+        type=positive_amount,
+        metavar="SECONDS",
+        help="stop after so many seconds (exit code 124)",
+    )
+    add("--max-steps", type=positive_count, metavar="N", help="most model calls of the turn")
+    add("--max-cost", type=positive_amount, metavar="USD", help="most US dollars of the turn")
+
+
+def _serve(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--port", type=port_number, metavar="N", help="port (default: a free one)")
+    add("--hostname", metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)")
+    add("--unix", metavar="PATH", help="listen on a Unix socket instead")
+    add(
+        "--dir",
+        dest="dirs",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a folder that clients may work in; may be repeated (default: the current one)",
+    )
+    add(
+        "--password-file",
+        metavar="PATH",
+        help="read the password from this file (default: $ROOST_SERVER_PASSWORD, else a new one)",
+    )
+    add(
+        "--cors",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="a web origin that browsers may come from; may be repeated",
+    )
+    add("-m", "--model", metavar="PROVIDER/MODEL", help="the model of new prompts")
+    add("--yes", action="store_true", help="allow what would be asked; never what is denied")
+
+
+def _sessions(parser: Parser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
+    listing = actions.add_parser("list", aliases=["ls"], help="list the sessions of this project")
+    listing.add_argument("--format", choices=("table", "json"), default="table")
+    listing.add_argument("-n", "--max-count", type=positive_count, default=50, metavar="N")
+    listing.add_argument("--all", action="store_true", help="of every project")
+    _place(listing, "list those of this folder's project")
+    show = actions.add_parser("show", help="show what was said and done in a session")
+    show.add_argument("session", metavar="ID")
+    show.add_argument("--actor", default="main", metavar="NAME", help="whose messages")
+    show.add_argument("-n", "--max-count", type=positive_count, default=100, metavar="N")
+    show.add_argument("--full", action="store_true", help="do not shorten long texts")
+    show.add_argument("--thinking", action="store_true", help="show the model's reasoning too")
+    export = actions.add_parser("export", help="write a session as JSON to stdout")
+    export.add_argument("session", metavar="ID")
+    export.add_argument("--sanitize", action="store_true", help="leave out texts, paths and data")
+    load = actions.add_parser("import", help="read a session that was exported")
+    load.add_argument("file", help="the file, or - for stdin")
+    load.add_argument("--new-id", action="store_true", help="give it a new id")
+    _place(load, "the folder that it belongs to (default: as exported, if that exists here)")
+    delete = actions.add_parser("delete", aliases=["rm"], help="delete a session for good")
+    delete.add_argument("session", metavar="ID")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    for action in (listing, show, export, load, delete):
+        _log_options(action)
+
+
+def _models(parser: Parser) -> None:
+    add = parser.add_argument
+    add("provider", nargs="?", help="only this provider's models")
+    add("--verbose", action="store_true", help="show where each is reached, as JSON")
+    add("--refresh", action="store_true", help="ask the endpoints which models they have")
+    _place(parser, "with the configuration of this folder")
+
+
+def _config(parser: Parser) -> None:
+    _place(parser, "of this folder (default: the current one)")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
+    for name, words in (
+        ("trust", "trust this repository's configuration exactly as it is now"),
+        ("untrust", "forget that it was trusted"),
+        ("path", "print where files are looked for and kept"),
+    ):
+        action = actions.add_parser(name, help=words)
+        # SUPPRESS: a default here would undo the same option given before the action.
+        action.add_argument("--dir", default=SUPPRESS, metavar="PATH", help="for this folder")
+        _log_options(action)
+
+
+def _doctor(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--online", action="store_true", help="also call endpoints on other machines")
+    add("--deep", action="store_true", help="also check the whole database")
+    _place(parser, "with the configuration of this folder")
+
+
+def _completion(parser: Parser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def _place(parser: Parser, words: str) -> None:
+    parser.add_argument("--dir", metavar="PATH", help=words)
+
+
+def _log_options(parser: Parser) -> None:
+    group = parser.add_argument_group("log")
+    group.add_argument(
+        "--print-logs", action="store_true", default=SUPPRESS, help="write the log to stderr too"
+    )
+    group.add_argument(
+        "--log-level",
+        default=SUPPRESS,
+        choices=("DEBUG", "INFO", "WARN", "ERROR"),
+        help="least important lines that are logged (default: INFO)",
+    )
+
+
+COMMANDS: Final = (
+    Command(
+        "run",
+        "give a prompt, show the work, and end",
+        _run,
+        "roost.cli.run.command",
+        f"""\
+examples:
+  roost run "why does tests/test_parser.py fail?"
+  roost run --yes fix the failing tests
+  git diff | roost run review this change > review.md
+  roost run -c "now add a test for it"
+  roost run -f design.png -f src/ui "make the page look like this"
+  roost run --format json --time-limit 600 --max-steps 50 "update the changelog"
+
+The answer goes to stdout, everything else to stderr. What a permission rule asks about is
+refused, since nobody is there to answer; --yes allows it. Ctrl-C stops the turn in order and
+keeps what was said, twice ends at once.
+
+{EXIT_CODES}""",
+        interleaved=True,
+    ),
+    Command(
+        "serve",
+        "serve sessions over HTTP until stopped",
+        _serve,
+        "roost.cli.serve",
+        """\
+examples:
+  roost serve
+  roost serve --port 4096 --dir ~/work/api --dir ~/work/web
+  roost serve --unix /run/user/1000/roost.sock
+  ROOST_SERVER_PASSWORD=... roost serve --hostname 0.0.0.0 --port 4096""",
+    ),
+    Command(
+        "sessions",
+        "list, show, export, import and delete sessions",
+        _sessions,
+        "roost.cli.sessions.command",
+        """\
+examples:
+  roost sessions list
+  roost sessions show ses_1234
+  roost sessions export ses_1234 > session.json
+  roost sessions import session.json --new-id
+  roost sessions delete ses_1234""",
+        ("session",),
+    ),
+    Command(
+        "models",
+        "list the models that can be used",
+        _models,
+        "roost.cli.models",
+        """\
+examples:
+  roost models
+  roost models anthropic
+  roost models --refresh my-server""",
+    ),
+    Command(
+        "config",
+        "show the configuration in force, and trust a repository's",
+        _config,
+        "roost.cli.config",
+        """\
+examples:
+  roost config
+  roost config trust
+  roost config path""",
+    ),
+    Command(
+        "doctor",
+        "check this machine, the configuration and the database",
+        _doctor,
+        "roost.cli.doctor.command",
+        """\
+examples:
+  roost doctor
+  roost doctor --online --deep
+
+exit codes:
+  0    nothing failed
+  1    something must be mended""",
+    ),
+    Command(
+        "completion",
+        "print the completion script of a shell",
+        _completion,
+        "roost.cli.completion",
+        """\
+examples:
+  source <(roost completion bash)
+  roost completion zsh > ~/.zfunc/_roost
+  roost completion fish > ~/.config/fish/completions/roost.fish""",
+    ),
+)
+
+
+def find_command(name: str) -> Command | None:
+    """The command of that name or alias."""
+    return next((c for c in COMMANDS if name == c.name or name in c.aliases), None)
+
+
+def parser_of(command: Command) -> Parser:
+    """The parser of one command."""
+    parser = Parser(f"roost {command.name}", _sentence(command.summary), command.notes)
+    command.arguments(parser)
+    _log_options(parser)
+    return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

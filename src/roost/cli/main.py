@@ -1,0 +1,18 @@
+"""The command `roost`. `--version` is answered before anything else is imported."""
+
+import sys
+
+from roost import __version__
+
+_VERSION_FLAGS = ("-v", "-V", "--version")
+
+
+def main() -> int:
+    """Run the command that the process was started with and give its exit code."""
+    words = sys.argv[1:]
+    if words and words[0] in _VERSION_FLAGS:
+        print(f"roost {__version__}")
+        return 0
+    from roost.cli.dispatch import dispatch
+
+    return dispatch(words)

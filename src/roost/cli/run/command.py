@@ -1,0 +1,14 @@
+"""`roost run`: begins to read what is piped in, then imports the rest and goes to work."""
+
+from typing import Any
+
+from roost.cli.run.prompt import PipedInput
+
+
+def execute(given: dict[str, Any]) -> int:
+    """Run the prompt of the command line; gives the exit code. Raises `RoostError`."""
+    piped = PipedInput(beside_words=bool(given["message"]))
+    # Imported while the pipe is read: most of the start is imports.
+    from roost.cli.run.work import work
+
+    return work(given, piped)

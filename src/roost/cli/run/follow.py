@@ -1,0 +1,214 @@
+"""Follows one prompt to the end of the turn that took it up.
+
+What this process does itself comes over its bus. When another process runs the session the prompt
+steers it, and its work is seen by reading the database again and again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Final, Self, TypeVar
+
+from msgspec import Struct
+
+from roost.cli.run.sightings import (
+    Gone,
+    Head,
+    Piece,
+    Retrying,
+    Sighting,
+    Stale,
+    Trouble,
+    Words,
+    sighting_of,
+    sightings_in,
+)
+from roost.cli.run.stopping import Stop
+from roost.core.errors import ConflictError, NotFoundError, RoostError
+from roost.events.bus import Subscription
+from roost.events.types import Event
+from roost.inbox.models import Address
+from roost.runtime.models import TurnResult
+from roost.runtime.runtime import Runtime
+from roost.sessions.models import MAIN, AssistantInfo, Info, Message
+
+POLL_SECONDS: Final = 0.3
+WINDOW_SECONDS: Final = 0.016
+"""Deltas that come within this time are shown together."""
+SNAPSHOT: Final = 100
+"""Messages that one look at the database takes in."""
+TROUBLES: Final = 3
+"""Times that the turn may fail to start before the run gives up."""
+
+T = TypeVar("T")
+Show = Callable[[list[Sighting]], Awaitable[None]]
+
+
+class Followed(Struct, frozen=True):
+    """How following ended. All empty: the prompt was taken back before anybody read it."""
+
+    result: TurnResult | None = None
+    failure: RoostError | None = None
+    """Why there is no result."""
+    left: bool = False
+    """The turn goes on in another process."""
+
+
+class _Slice:
+    """Which messages belong to the answer."""
+
+    def __init__(self, address: Address, message_id: str) -> None:
+        self._actor_id = address.actor_id
+        self._message_id = message_id
+        self._known: set[str] = set()
+
+    def takes(self, sighting: Sighting) -> bool:
+        """Whether `sighting` is about the answer; a message that is new and open joins it."""
+        match sighting:
+            case Head(info=info):
+                return info.id in self._known or self._joins(info)
+            case Words(message_id=message_id) | Gone(message_id=message_id):
+                return message_id in self._known
+            case Piece(part=part):
+                return part.message_id in self._known
+            case Retrying() | Trouble() | Stale():
+                return True
+
+    def _joins(self, info: Info) -> bool:
+        """A message that is complete when first seen is an older one that was mended."""
+        if not isinstance(info, AssistantInfo) or (info.agent_id or MAIN) != self._actor_id:
+            return False
+        if info.time.completed is not None:
+            return False
+        self._known.add(info.id)
+        return True
+
+    def of(self, messages: list[Message]) -> list[Message]:
+        """The answer within `messages`: what stands after the prompt."""
+        ids = [message.info.id for message in messages]
+        if self._message_id in ids:
+            answer = messages[ids.index(self._message_id) + 1 :]
+        else:
+            first = next((i for i, one in enumerate(ids) if one in self._known), len(ids))
+            answer = messages[first:]
+        self._known.update(message.info.id for message in answer)
+        return answer
+
+
+class _Tasks:
+    """Tasks that end with the block; whatever fails in the block comes out as it is."""
+
+    def __init__(self) -> None:
+        self._pending: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(work)
+        self._pending.add(task)
+        return task
+
+    async def wait(self, timeout: float) -> "set[asyncio.Task[Any]]":
+        """The tasks that are done now; each is given once."""
+        done, self._pending = await asyncio.wait(
+            self._pending, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
+        )
+        return done
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._pending:
+            task.cancel()
+        await asyncio.gather(*self._pending, return_exceptions=True)
+
+
+class Follower:
+    """One prompt on its way. `news` must have been subscribed before the prompt was sent."""
+
+    def __init__(
+        self, runtime: Runtime, address: Address, message_id: str, *, news: Subscription, stop: Stop
+    ) -> None:
+        self._runtime = runtime
+        self._address = address
+        self._message_id = message_id
+        self._news = news
+        self._stop = stop
+        self._slice = _Slice(address, message_id)
+        self._troubles: list[Trouble] = []
+
+    async def follow(self, show: Show) -> Followed:
+        """Hand everything to `show` until the turn has ended or the run is stopped."""
+        async with _Tasks() as tasks:
+            ended = tasks.start(self._ended())
+            stopped = tasks.start(self._stop.asked.wait())
+            news = tasks.start(self._news.batch(WINDOW_SECONDS))
+            outcome: Followed | None = None
+            while outcome is None and not ended.done():
+                done = await tasks.wait(POLL_SECONDS)
+                if news in done:
+                    await self._show_events(news.result(), show)
+                    news = tasks.start(self._news.batch(WINDOW_SECONDS))
+                if stopped in done:
+                    outcome = await self._end_turn()
+                if not done and not self._runs_here:
+                    await show(await self._snapshot())
+                if len(self._troubles) >= TROUBLES and not ended.done():
+                    outcome = await self._give_up()
+        if outcome is None:
+            outcome = ended.result()
+            await self._show_events(self._news.take(), show)
+            await show(await self._snapshot())
+        return outcome
+
+    @property
+    def _runs_here(self) -> bool:
+        return self._runtime.scheduler.is_running(self._address)
+
+    async def _ended(self) -> Followed:
+        try:
+            session_id = self._address.session_id
+            return Followed(await self._runtime.wait_turn(session_id, self._message_id))
+        except NotFoundError:
+            return Followed()
+        except RoostError as error:
+            return Followed(failure=error)
+
+    async def _show_events(self, events: Iterable[Event], show: Show) -> None:
+        seen: list[Sighting] = []
+        for event in events:
+            sighting = sighting_of(event, self._address.actor_id)
+            if sighting is None or not self._slice.takes(sighting):
+                continue
+            if isinstance(sighting, Stale):
+                seen += await self._snapshot()
+            elif isinstance(sighting, Trouble):
+                self._troubles.append(sighting)
+            seen.append(sighting)
+        await show(seen)
+
+    async def _snapshot(self) -> list[Sighting]:
+        address = self._address
+        messages = await self._runtime.messages(
+            address.session_id, address.actor_id, limit=SNAPSHOT
+        )
+        return sightings_in(self._slice.of(messages))
+
+    async def _end_turn(self) -> Followed | None:
+        """Take the prompt back if nobody has read it, else stop the turn if it runs here."""
+        if await self._withdraw():
+            return None
+        if not self._runs_here:
+            return Followed(left=True)
+        await self._runtime.abort(self._address.session_id, actor_id=self._address.actor_id)
+        return None
+
+    async def _withdraw(self) -> bool:
+        try:
+            await self._runtime.withdraw(self._message_id)
+        except ConflictError:
+            return False
+        return True
+
+    async def _give_up(self) -> Followed:
+        await self._withdraw()
+        message = self._troubles[-1].error.get("data", {}).get("message", "unknown error")
+        return Followed(failure=RoostError(f"the turn cannot be started: {message}"))

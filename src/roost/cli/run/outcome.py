@@ -1,0 +1,132 @@
+"""How a run ended, in the terms of a shell and of the `result` line. Pure."""
+
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors.models import Outcome, Turn
+from roost.cli.run.follow import Followed
+from roost.cli.run.stopping import EXIT_CODES, Cause
+from roost.core.errors import LimitError, RoostError
+from roost.sessions.models import Message
+from roost.sessions.parts import CacheTokens, StepFinishPart, TextPart, Tokens
+
+
+class Ended(Struct, frozen=True):
+    """The end of a run."""
+
+    code: int
+    outcome: Outcome
+    error: dict[str, Any] | None = None
+    """`{name, data: {message}}`."""
+    hint: str = ""
+
+
+def ended(followed: Followed, cause: Cause | None) -> Ended:
+    """The end that `followed` tells; `cause` is why the run was asked to stop, if it was."""
+    turn = followed.result.turn if followed.result else None
+    if turn is not None and turn.outcome in {"success", "failure"}:
+        return _of_turn(turn)
+    if followed.failure is not None:
+        return of_error(followed.failure)
+    if cause is not None:
+        return _stopped(cause, left=followed.left)
+    if turn is None:
+        return Ended(1, "cancelled", _error("the prompt was taken back before it was read"))
+    error = turn.error or _error("the turn was stopped from elsewhere")
+    return Ended(EXIT_CODES["interrupt"], turn.outcome or "interrupted", error)
+
+
+def _of_turn(turn: Turn) -> Ended:
+    if turn.outcome == "success":
+        return Ended(0, "success")
+    error = turn.error or _error("the turn failed")
+    is_limit = error.get("name") == "LimitError"
+    hint = "Raise the limit, and go on with -c." if is_limit else ""
+    return Ended(LimitError.exit_code if is_limit else 1, "failure", error, hint)
+
+
+def _stopped(cause: Cause, *, left: bool) -> Ended:
+    error = _error(_words(cause), "MessageAbortedError")
+    hint = "It goes on in the other process that runs this session." if left else ""
+    return Ended(EXIT_CODES[cause], "cancelled", error, hint)
+
+
+def _words(cause: Cause) -> str:
+    match cause:
+        case "interrupt":
+            return "interrupted"
+        case "terminate":
+            return "asked to end"
+        case "hangup":
+            return "the terminal went away"
+        case "time limit":
+            return "the time limit is reached"
+        case "broken pipe":
+            return "nobody reads the output any more"
+        case _:
+            assert_never(cause)
+
+
+def of_error(error: RoostError) -> Ended:
+    """The end of a run that could not begin or go on."""
+    name = type(error).__name__
+    return Ended(error.exit_code, "failure", _error(error.message, name), error.hint)
+
+
+def _error(message: str, name: str = "UnknownError") -> dict[str, Any]:
+    return {"name": name, "data": {"message": message}}
+
+
+def error_words(error: dict[str, Any]) -> str:
+    """What an error says to people."""
+    return str(error.get("data", {}).get("message") or error.get("name") or "unknown error")
+
+
+def last_text(message: Message | None) -> str:
+    """What the model said in its last message."""
+    parts = message.parts if message else ()
+    return "\n\n".join(p.text for p in parts if isinstance(p, TextPart) and p.text.strip())
+
+
+def add_tokens(total: Tokens, part: StepFinishPart) -> Tokens:
+    """`total` with those of one more step."""
+    new = part.tokens
+    return Tokens(
+        total.input + new.input,
+        total.output + new.output,
+        total.reasoning + new.reasoning,
+        CacheTokens(total.cache.read + new.cache.read, total.cache.write + new.cache.write),
+    )
+
+
+class Usage(Struct, frozen=True):
+    """What a run has used."""
+
+    steps: int = 0
+    tokens: Tokens = Tokens()
+    cost: float = 0.0
+    """US dollars."""
+
+    def plus(self, part: StepFinishPart) -> "Usage":
+        """With one more step."""
+        return Usage(self.steps + 1, add_tokens(self.tokens, part), self.cost + part.cost)
+
+
+def result_fields(
+    session_id: str | None, followed: Followed, end: Ended, usage: Usage
+) -> dict[str, Any]:
+    """What the last line of `--format json` says."""
+    result = followed.result
+    return {
+        "session": session_id,
+        "actor": result.turn.actor_id if result else "main",
+        "turn": result.turn.id if result else None,
+        "outcome": end.outcome,
+        "text": last_text(result.message if result else None),
+        "usage": {"steps": usage.steps, "tokens": msgspec.to_builtins(usage.tokens)},
+        "cost": usage.cost,
+        "error": end.error,
+        "exit": end.code,
+    }

@@ -1,0 +1,111 @@
+"""What `roost run` was asked for, and where it is to work."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from roost.cli.folders import working_folder
+from roost.cli.log import Level
+from roost.cli.run.prompt import Attachment
+from roost.core.errors import NotFoundError, UsageError
+from roost.runtime.models import FileInput, PromptInput, Settings, TextInput
+from roost.runtime.runtime import Runtime
+from roost.sessions import store as sessions
+from roost.sessions.models import Session
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost run`."""
+
+    message: list[str] = []
+    format: Literal["text", "json", "default"] = "text"
+    continue_: bool = False
+    session: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    files: list[str] = []
+    dir: str | None = None
+    yes: bool = False
+    time_limit: float | None = None
+    """Seconds."""
+    max_steps: int | None = None
+    max_cost: float | None = None
+    """US dollars."""
+    title: str | None = None
+    thinking: bool = False
+    trust: bool = False
+    print_logs: bool = False
+    log_level: Level | None = None
+
+    @property
+    def directory(self) -> Path:
+        """Where to work. Raises `UsageError`."""
+        return working_folder(self.dir)
+
+    @property
+    def resumes(self) -> bool:
+        """An existing session goes on."""
+        return self.continue_ or self.session is not None
+
+    def check(self) -> None:
+        """Raise `UsageError` for options that do not go together."""
+        if self.title is not None and self.resumes:
+            raise UsageError(
+                "--title is for a new session", hint="Leave it out with --continue and --session."
+            )
+
+    def settings(self, environment: Mapping[str, str]) -> Settings:
+        """How the runtime is to run."""
+        limits: dict[str, float] = {}
+        if self.max_steps is not None:
+            limits["steps"] = self.max_steps
+        if self.max_cost is not None:
+            limits["cost"] = self.max_cost
+        return Settings(
+            environment=environment,
+            interactive=False,
+            yes=self.yes,
+            model=self.model,
+            limits=limits,
+            make_titles=False,
+        )
+
+    def prompt(self, text: str) -> PromptInput:
+        """The prompt `text` with the attached files. Raises `UsageError`."""
+        attached = [Attachment(name, working_folder(None)) for name in self.files]
+        files = [FileInput(one.mime, one.url, filename=one.path.name) for one in attached]
+        return PromptInput(parts=(TextInput(text), *files), agent=self.agent, variant=self.variant)
+
+
+async def open_session(runtime: Runtime, options: RunOptions) -> Session:
+    """The session that the options ask for, made if need be.
+
+    Raises `UsageError` for one that does not exist.
+    """
+    if options.session is not None:
+        try:
+            return await runtime.session(options.session)
+        except NotFoundError as error:
+            raise UsageError(error.message, hint=error.hint) from error
+    if options.continue_:
+        return await _last_session(runtime, options.directory)
+    return await runtime.create_session(
+        options.directory, title=options.title or "", agent=options.agent
+    )
+
+
+async def _last_session(runtime: Runtime, directory: Path) -> Session:
+    project = await runtime.projects.open(directory)
+    folder = str(project.directory)
+    found = await runtime.database.read(
+        lambda db: sessions.listed(db, directory=folder, roots=True, limit=50)
+    )
+    current = [session for session in found if session.time.archived is None]
+    if not current:
+        raise UsageError(
+            f"there is no session of {folder} yet", hint="Leave --continue out to begin one."
+        )
+    return current[0]

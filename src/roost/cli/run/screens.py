@@ -1,0 +1,172 @@
+"""Where a run is shown: text for people, or JSON lines. Writing never blocks the event loop, since
+a reader may pause for as long as it likes while leases must be renewed.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from roost.cli.failures import tell
+from roost.cli.run.follow import Followed
+from roost.cli.run.json_view import JsonView
+from roost.cli.run.outcome import Ended, Usage, error_words, result_fields
+from roost.cli.run.sightings import Retrying, Sighting
+from roost.cli.run.text_view import Chunk, TextOptions, TextView
+from roost.cli.run.tool_lines import Place
+from roost.cli.terminal import Output, is_regular_file, look_of
+from roost.core.text import terminal_safe
+
+
+class Finale(Struct, frozen=True):
+    """What is known when a run is over."""
+
+    session_id: str | None
+    followed: Followed
+    end: Ended
+    usage: Usage
+    seconds: float
+
+
+class Screen(Protocol):
+    """Shows one run."""
+
+    async def show(self, sightings: list[Sighting]) -> None:
+        """Something happened."""
+        ...
+
+    async def note(self, text: str) -> None:
+        """Say something to the person beside the answer."""
+        ...
+
+    async def finish(self, finale: Finale) -> None:
+        """It is over."""
+        ...
+
+
+class TextScreen:
+    """The answer on stdout, everything else on stderr."""
+
+    def __init__(
+        self, directory: str, *, thinking: bool, yes: bool, reader_left: Callable[[], None]
+    ) -> None:
+        """Paths are shown relative to `directory`; `reader_left` is called when stdout breaks."""
+        self._yes = yes
+        self._reader_left = reader_left
+        self._answer = Output(sys.stdout)
+        self._notes = Output(sys.stderr)
+        self._look = look_of(sys.stderr, os.environ)
+        self._view = TextView(
+            TextOptions(
+                place=Place(directory),
+                notes=self._look,
+                live=not is_regular_file(sys.stdout),
+                thinking=thinking,
+            )
+        )
+
+    async def show(self, sightings: list[Sighting]) -> None:
+        """Show what a person should see of them."""
+        await self._write([chunk for s in sightings for chunk in self._view.feed(s)])
+
+    async def note(self, text: str) -> None:
+        """One dim line on stderr."""
+        await self._write(self._view.note(self._look.paint(terminal_safe(text), "dim")))
+
+    async def finish(self, finale: Finale) -> None:
+        """End the last line, name the error, and say how to go on."""
+        chunks = self._view.close()
+        if finale.end.error is not None:
+            words = terminal_safe(error_words(finale.end.error))
+            chunks += self._view.note(self._look.paint(f"error: {words}", "red"))
+            if finale.end.hint:
+                chunks += self._view.note(f"  {terminal_safe(finale.end.hint)}")
+        if self._view.denied and not self._yes:
+            chunks += self._view.note(_denied(self._view.denied))
+        for line in _footer(finale):
+            chunks += self._view.note(self._look.paint(line, "dim"))
+        await self._write(chunks)
+
+    async def _write(self, chunks: list[Chunk]) -> None:
+        if chunks:
+            await asyncio.to_thread(self._write_now, chunks)
+            if self._answer.lost:
+                self._reader_left()
+
+    def _write_now(self, chunks: list[Chunk]) -> None:
+        outputs = {"answer": self._answer, "notes": self._notes}
+        for chunk in _merged(chunks):
+            outputs[chunk.stream].write(chunk.text)
+
+
+def _merged(chunks: list[Chunk]) -> list[Chunk]:
+    """Neighbours of one stream together, so that they are one write."""
+    merged: list[Chunk] = []
+    for chunk in chunks:
+        if merged and merged[-1].stream == chunk.stream:
+            merged[-1] = Chunk(chunk.stream, merged[-1].text + chunk.text)
+        else:
+            merged.append(chunk)
+    return merged
+
+
+def _denied(count: int) -> str:
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    return f"{calls} refused. --yes allows what would be asked, though never what is denied."
+
+
+def _footer(finale: Finale) -> list[str]:
+    if finale.session_id is None:
+        return []
+    usage = finale.usage
+    figures = [
+        finale.session_id,
+        f"{usage.steps} step{'s' * (usage.steps != 1)}",
+        f"{usage.tokens.total:,} tokens",
+        f"${usage.cost:.4f}",
+        f"{finale.seconds:.1f} s",
+    ]
+    return [" · ".join(figures), f'go on with: roost run -s {finale.session_id} "..."']
+
+
+class JsonScreen:
+    """One JSON object a line on stdout; what people should know besides goes to stderr."""
+
+    def __init__(
+        self, session_id: str | None, *, thinking: bool, reader_left: Callable[[], None]
+    ) -> None:
+        """`reader_left` is called when stdout breaks."""
+        self._view = JsonView(session_id, thinking=thinking)
+        self._output = Output(sys.stdout)
+        self._reader_left = reader_left
+
+    async def show(self, sightings: list[Sighting]) -> None:
+        """Write the lines for them."""
+        for sighting in sightings:
+            if isinstance(sighting, Retrying):
+                await self.note(f"{sighting.message}; trying again (attempt {sighting.attempt})")
+        await self._write([line for s in sightings for line in self._view.feed(s)])
+
+    async def note(self, text: str) -> None:
+        """One line on stderr."""
+        await asyncio.to_thread(tell, terminal_safe(text) + "\n")
+
+    async def finish(self, finale: Finale) -> None:
+        """Write the error, if there is one, and the result."""
+        await self._write(self.last_lines(finale))
+
+    def last_lines(self, finale: Finale) -> list[str]:
+        """The error, if there is one and it was not told before, and the result."""
+        end = finale.end
+        lines = self._view.error(end.error) if end.error is not None else []
+        fields = result_fields(finale.session_id, finale.followed, end, finale.usage)
+        return [*lines, self._view.result(**fields)]
+
+    async def _write(self, lines: list[str]) -> None:
+        if lines:
+            await asyncio.to_thread(self._output.write, "".join(lines))
+            if self._output.lost:
+                self._reader_left()

@@ -1,0 +1,105 @@
+"""What can be seen of a turn, whether it comes from this process's bus or from the database."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from roost.events.types import Delta, Event
+from roost.sessions.models import MAIN, AssistantInfo, Info, Message
+from roost.sessions.parts import Part
+
+
+class Words(Struct, frozen=True):
+    """More text of a part that is still growing."""
+
+    message_id: str
+    part_id: str
+    text: str
+
+
+class Head(Struct, frozen=True):
+    """A message as it now is, without its parts."""
+
+    info: Info
+
+
+class Piece(Struct, frozen=True):
+    """A part as it now is."""
+
+    part: Part
+
+
+class Gone(Struct, frozen=True):
+    """A part that was taken back: the model writes its answer again."""
+
+    message_id: str
+    part_id: str
+
+
+class Retrying(Struct, frozen=True):
+    """A model call failed; the next try comes at `next` (milliseconds since the epoch)."""
+
+    attempt: int
+    message: str
+    next: int
+
+
+class Trouble(Struct, frozen=True):
+    """The session reported an error."""
+
+    error: dict[str, Any]
+    """`{name, data: {message}}`."""
+
+
+class Stale(Struct, frozen=True):
+    """News was lost: the state must be read again."""
+
+
+Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Stale
+
+
+def sighting_of(event: Event, actor_id: str = MAIN) -> Sighting | None:
+    """What `event` shows of the actor's turn, if anything."""
+    if isinstance(event, Delta):
+        return Words(event.place.message_id, event.place.part_id, event.text)
+    properties: dict[str, Any] = event.properties
+    match event.type:
+        case "message.updated":
+            return Head(properties["info"])
+        case "message.part.updated":
+            part = properties["part"]
+            return Piece(part) if isinstance(part, Part) else None
+        case "message.part.removed":
+            return Gone(properties["messageID"], properties["partID"])
+        case "actor.status" if properties["actorID"] == actor_id:
+            status = properties["status"]
+            if status["type"] == "retry":
+                return Retrying(status["attempt"], status["message"], status["next"])
+            return None
+        case "session.error":
+            return _trouble(properties, actor_id)
+        case "server.resync":
+            return Stale()
+        case _:
+            return None
+
+
+def _trouble(properties: dict[str, Any], actor_id: str) -> Trouble | None:
+    if properties.get("ownerActorId", actor_id) != actor_id:
+        return None
+    return Trouble(msgspec.to_builtins(properties["error"]))
+
+
+def sightings_in(messages: Iterable[Message]) -> list[Sighting]:
+    """A state read from the database, as if it had just been seen happening."""
+    seen: list[Sighting] = []
+    for message in messages:
+        if isinstance(message.info, AssistantInfo):
+            # The head comes last when the message is complete: it says that nothing follows.
+            opened = message.info.time.completed is None
+            head: list[Sighting] = [Head(message.info)]
+            parts: list[Sighting] = [Piece(part) for part in message.parts]
+            seen += head + parts if opened else parts + head
+    return seen

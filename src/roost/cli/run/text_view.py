@@ -1,0 +1,198 @@
+"""The text a person reads: the answer on stdout, all else on stderr. Pure: sightings in, text out.
+
+Everything from a model, a file or a tool passes `terminal_safe`.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.sightings import (
+    Gone,
+    Head,
+    Piece,
+    Retrying,
+    Sighting,
+    Stale,
+    Trouble,
+    Words,
+)
+from roost.cli.run.steps import Steps
+from roost.cli.run.tool_lines import (
+    ANNOUNCED,
+    Place,
+    exit_line,
+    is_denied,
+    is_running,
+    tool_line,
+)
+from roost.cli.terminal import Look
+from roost.core.clock import now_ms
+from roost.core.text import terminal_safe
+from roost.sessions.models import AssistantInfo
+from roost.sessions.parts import Part, ReasoningPart, TextPart, ToolCompleted, ToolPart
+
+Stream = Literal["answer", "notes"]
+
+
+class Chunk(Struct, frozen=True):
+    """Text that is ready to be written."""
+
+    stream: Stream
+    text: str
+
+
+class TextOptions(Struct, frozen=True, kw_only=True):
+    """How the view is to look."""
+
+    place: Place
+    notes: Look
+    """Of what stands beside the answer; the answer itself is left as it is."""
+    live: bool
+    """Show text as it streams; else when it is sure to stay, as in a file."""
+    thinking: bool
+
+
+class TextView:
+    """What has been shown of a turn, and what is to be shown next."""
+
+    def __init__(self, options: TextOptions) -> None:
+        self._options = options
+        self._steps = Steps()
+        self._kinds: dict[str, Literal["text", "reasoning"]] = {}
+        self._shown: dict[str, int] = {}
+        self._announced: set[str] = set()
+        self._headed = False
+        self._line_open: Stream | None = None
+        """The stream whose last line has no end yet."""
+        self._answered = False
+        self._held = ""
+        """A carriage return at the end of a delta: what it means shows with the next character."""
+        self.denied = 0
+        """Calls that were refused."""
+
+    def feed(self, sighting: Sighting) -> list[Chunk]:
+        """What to write because of `sighting`."""
+        chunks = self._live(sighting)
+        for part in self._steps.see(sighting):
+            chunks += self._final(part)
+        return [chunk for chunk in chunks if chunk.text]
+
+    def close(self) -> list[Chunk]:
+        """What to write when nothing more comes."""
+        return self._end_line()
+
+    def note(self, text: str) -> list[Chunk]:
+        """A line of our own beside the answer."""
+        return [*self._end_line(), Chunk("notes", text + "\n")]
+
+    def _live(self, sighting: Sighting) -> list[Chunk]:
+        match sighting:
+            case Words(part_id=part_id, text=text):
+                return self._grow(part_id, text)
+            case Piece(part=TextPart() | ReasoningPart() as part):
+                return self._catch_up(part)
+            case Piece(part=ToolPart() as part):
+                return self._announce(part)
+            case Gone(part_id=part_id):
+                return self._take_back(part_id)
+            case Head(info=AssistantInfo() as info) if not self._headed:
+                self._headed = True
+                said = f"> {info.agent} · {info.provider_id}/{info.model_id}"
+                return self.note(self._options.notes.paint(terminal_safe(said), "dim"))
+            case Retrying():
+                return self._retrying(sighting)
+            case Head() | Piece() | Trouble() | Stale():
+                return []
+
+    # Text
+
+    def _catch_up(self, part: TextPart | ReasoningPart) -> list[Chunk]:
+        """Show what the part holds beyond what was shown; end its line when it is complete."""
+        self._kinds[part.id] = "text" if isinstance(part, TextPart) else "reasoning"
+        chunks = self._grow(part.id, part.text[self._shown.get(part.id, 0) :])
+        if part.time is not None and part.time.end is not None and self._shown.get(part.id):
+            chunks += self._end_line()
+        return chunks
+
+    def _grow(self, part_id: str, text: str) -> list[Chunk]:
+        kind = self._kinds.get(part_id)
+        if not text or kind is None or not self._options.live:
+            return []
+        begins = not self._shown.get(part_id)
+        self._shown[part_id] = self._shown.get(part_id, 0) + len(text)
+        if kind == "reasoning":
+            return self._reasoning(text) if self._options.thinking else []
+        return self._answer(text, begins=begins)
+
+    def _answer(self, text: str, *, begins: bool) -> list[Chunk]:
+        before = self._end_line() if begins or self._line_open == "notes" else []
+        gap = "\n" if begins and self._answered else ""
+        text, self._held = self._settle_returns(text)
+        safe = terminal_safe(text)
+        if safe:
+            self._answered = True
+            self._line_open = None if safe.endswith("\n") else "answer"
+        return [*before, Chunk("answer", gap + safe)]
+
+    def _settle_returns(self, text: str) -> tuple[str, str]:
+        text = self._held + text
+        return (text[:-1], "\r") if text.endswith("\r") else (text, "")
+
+    def _reasoning(self, text: str) -> list[Chunk]:
+        before = self._end_line() if self._line_open == "answer" else []
+        safe = terminal_safe(text)
+        self._line_open = None if safe.endswith("\n") else "notes"
+        return [*before, Chunk("notes", self._options.notes.paint(safe, "dim"))]
+
+    def _take_back(self, part_id: str) -> list[Chunk]:
+        if not self._shown.pop(part_id, 0) or self._kinds.get(part_id) != "text":
+            return []
+        words = "the answer was cut off; what follows replaces the text above"
+        return self.note(self._options.notes.paint(words, "yellow"))
+
+    def _end_line(self) -> list[Chunk]:
+        stream, self._line_open, self._held = self._line_open, None, ""
+        return [Chunk(stream, "\n")] if stream else []
+
+    # Everything else
+
+    def _final(self, part: Part) -> list[Chunk]:
+        match part:
+            case TextPart() if not self._options.live:
+                return [*self._answer(part.text, begins=True), *self._end_line()]
+            case ReasoningPart() if not self._options.live and self._options.thinking:
+                return [*self._reasoning(part.text), *self._end_line()]
+            case ToolPart():
+                return self._tool(part)
+            case _:
+                return []
+
+    def _announce(self, part: ToolPart) -> list[Chunk]:
+        if part.id in self._announced or part.tool not in ANNOUNCED or not is_running(part):
+            return []
+        self._announced.add(part.id)
+        return self.note(self._line(part))
+
+    def _line(self, part: ToolPart) -> str:
+        return tool_line(part, self._options.place, self._options.notes)
+
+    def _tool(self, part: ToolPart) -> list[Chunk]:
+        look = self._options.notes
+        self.denied += is_denied(part)
+        ended = exit_line(part, look)
+        if part.id in self._announced and isinstance(part.state, ToolCompleted):
+            return self.note(ended) if ended else []
+        lines = [self._line(part)]
+        if ended:
+            lines.append(ended)
+        if isinstance(part.state, ToolCompleted):
+            diff = part.state.metadata.get("diff")
+            lines += diff_lines(terminal_safe(diff), look) if isinstance(diff, str) else []
+        return self.note("\n".join(lines))
+
+    def _retrying(self, retry: Retrying) -> list[Chunk]:
+        seconds = max(0, retry.next - now_ms()) / 1000
+        words = f"{retry.message}; trying again in {seconds:.0f} s (attempt {retry.attempt})"
+        return self.note(self._options.notes.paint(terminal_safe(words), "yellow"))

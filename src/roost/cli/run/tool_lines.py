@@ -1,0 +1,181 @@
+"""A tool call as one line: an icon, and what one needs to know of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from roost.cli.terminal import Look
+from roost.core.text import cut, terminal_safe
+from roost.sessions.parts import ToolCompleted, ToolFailed, ToolPart, ToolRunning
+
+LONGEST: Final = 160
+"""Characters of what is shown of one argument."""
+ANNOUNCED: Final = frozenset({"bash", "task", "actor", "webfetch", "websearch"})
+"""Tools that may take long: shown when they start, not when they are done."""
+
+_ICONS: Final[dict[str, tuple[str, str]]] = {
+    "bash": ("$", "$"),
+    "read": ("→", "<"),
+    "list": ("→", "<"),
+    "skill": ("→", "<"),
+    "write": ("←", ">"),
+    "edit": ("←", ">"),
+    "patch": ("←", ">"),
+    "apply_patch": ("←", ">"),
+    "glob": ("✱", "*"),
+    "grep": ("✱", "*"),
+    "webfetch": ("%", "%"),
+    "websearch": ("◈", "%"),
+    "task": ("•", "+"),
+    "actor": ("•", "+"),
+}
+_OTHER: Final = ("⚙", "~")
+_FAILED: Final = ("✗", "x")
+
+
+class Place(Struct, frozen=True):
+    """What paths are shown relative to."""
+
+    directory: str
+
+    def short(self, path: object) -> str:
+        """`path` as one would type it in the folder."""
+        text = str(path or "")
+        if Path(text).is_absolute() and Path(text).is_relative_to(self.directory):
+            return str(Path(text).relative_to(self.directory))
+        return text
+
+
+def tool_line(part: ToolPart, place: Place, look: Look) -> str:
+    """The line for a call that is running or done, without a line end."""
+    icon = look.icon(*_ICONS.get(part.tool, _OTHER))
+    state = part.state
+    if isinstance(state, ToolFailed):
+        return _failed_line(part, state, place, look)
+    said = terminal_safe(essence(part.tool, state.input, place))
+    count = _count(state) if isinstance(state, ToolCompleted) else ""
+    tail = look.paint(f"  {count}", "dim") if count else ""
+    return f"{look.paint(icon, 'cyan')} {said}{tail}"
+
+
+def _failed_line(part: ToolPart, state: ToolFailed, place: Place, look: Look) -> str:
+    icon = look.icon(*_FAILED)
+    said = terminal_safe(essence(part.tool, state.input, place))
+    reason = terminal_safe(cut(state.error.strip().partition("\n")[0], LONGEST))
+    return f"{look.paint(icon, 'red')} {said}{look.paint(f': {reason}', 'red')}"
+
+
+def is_denied(part: ToolPart) -> bool:
+    """Whether the call was refused by a permission rule or for want of a person to ask."""
+    state = part.state
+    return isinstance(state, ToolFailed) and bool((state.metadata or {}).get("denied"))
+
+
+def exit_line(part: ToolPart, look: Look) -> str:
+    """What is added when a command that was announced did not end with 0."""
+    state = part.state
+    if not isinstance(state, ToolCompleted):
+        return ""
+    code = state.metadata.get("exit")
+    if not isinstance(code, int) or code == 0:
+        return ""
+    return "  " + look.paint(f"exit {code}", "red")
+
+
+def essence(tool: str, arguments: dict[str, Any], place: Place) -> str:
+    """What a call does, in a few words."""
+    tell = _TELLERS.get(tool, _anything)
+    words = tell(arguments, place)
+    if tool == "bash":
+        return words
+    return f"{tool} {words}".rstrip()
+
+
+def _one_line(text: object, limit: int = LONGEST) -> str:
+    return cut(" ".join(str(text or "").split()), limit)
+
+
+def _command(arguments: dict[str, Any], _: Place) -> str:
+    return _one_line(arguments.get("command"))
+
+
+def _path(arguments: dict[str, Any], place: Place) -> str:
+    return place.short(arguments.get("filePath") or arguments.get("path"))
+
+
+def _read(arguments: dict[str, Any], place: Place) -> str:
+    path = _path(arguments, place)
+    offset, limit = arguments.get("offset"), arguments.get("limit")
+    if isinstance(offset, int) and isinstance(limit, int):
+        return f"{path}:{max(offset, 1)}-{max(offset, 1) + limit - 1}"
+    if isinstance(offset, int):
+        return f"{path}:{max(offset, 1)}-"
+    return f"{path}:1-{limit}" if isinstance(limit, int) else path
+
+
+def _pattern(arguments: dict[str, Any], place: Place) -> str:
+    where = place.short(arguments.get("path"))
+    include = arguments.get("include")
+    words = f'"{_one_line(arguments.get("pattern"))}"'
+    if where and where != ".":
+        words += f" in {where}"
+    return f"{words} ({include})" if include else words
+
+
+def _first_of(*names: str) -> Callable[[dict[str, Any], Place], str]:
+    def tell(arguments: dict[str, Any], _: Place) -> str:
+        return _one_line(next((arguments[n] for n in names if arguments.get(n)), ""))
+
+    return tell
+
+
+def _todos(arguments: dict[str, Any], _: Place) -> str:
+    todos = arguments.get("todos")
+    return f"{len(cast('list[Any]', todos))} items" if isinstance(todos, list) else ""
+
+
+def _anything(arguments: dict[str, Any], place: Place) -> str:
+    """`name=value` of the short arguments."""
+    shown = [
+        f"{name}={_one_line(place.short(value), 60)}"
+        for name, value in arguments.items()
+        if isinstance(value, str | int | float | bool)
+    ]
+    return _one_line(" ".join(shown))
+
+
+_TELLERS: Final[dict[str, Callable[[dict[str, Any], Place], str]]] = {
+    "bash": _command,
+    "read": _read,
+    "write": _path,
+    "edit": _path,
+    "list": _path,
+    "glob": _pattern,
+    "grep": _pattern,
+    "webfetch": _first_of("url"),
+    "websearch": _first_of("query"),
+    "skill": _first_of("name"),
+    "task": _first_of("description", "prompt"),
+    "actor": _first_of("description", "prompt"),
+    "todowrite": _todos,
+    "patch": lambda _, __: "",
+    "apply_patch": lambda _, __: "",
+}
+
+
+def _count(state: ToolCompleted) -> str:
+    """How much was found or changed, if the tool says so."""
+    metadata = state.metadata
+    for name, words in (("matches", "matches"), ("count", "found"), ("lines", "lines")):
+        if isinstance(number := metadata.get(name), int):
+            return f"{number} {words}"
+    if isinstance(metadata.get("additions"), int):
+        return f"+{metadata['additions']} -{metadata.get('deletions', 0)}"
+    return ""
+
+
+def is_running(part: ToolPart) -> bool:
+    """Whether the call has started and not ended."""
+    return isinstance(part.state, ToolRunning)

@@ -1,0 +1,185 @@
+"""One run: opens the runtime, sends the prompt, follows it to its end, gives the exit code."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from roost.cli.failures import words_of
+from roost.cli.log import Log, logging_to
+from roost.cli.run.follow import Followed, Follower
+from roost.cli.run.outcome import Ended, Usage, ended, of_error
+from roost.cli.run.prompt import PipedInput, full_prompt
+from roost.cli.run.request import RunOptions, open_session
+from roost.cli.run.screens import Finale, JsonScreen, Screen, TextScreen
+from roost.cli.run.sightings import Piece, Sighting
+from roost.cli.run.stopping import Stop, stopping
+from roost.cli.secrets import secrets_in, secrets_of
+from roost.cli.terminal import Output
+from roost.cli.trusting import trust, withheld_words
+from roost.config.paths import roost_paths
+from roost.core.errors import RoostError
+from roost.inbox.models import Address
+from roost.runtime.models import PromptInput
+from roost.runtime.runtime import Runtime
+from roost.sessions.models import MAIN, Session
+from roost.sessions.parts import StepFinishPart
+
+LEFT_OPEN: Final = "stdin is still open; going on with what came so far"
+
+
+class _Begun(Struct, frozen=True):
+    """What a run starts from."""
+
+    options: RunOptions
+    prompt: PromptInput
+    environ: Mapping[str, str]
+    log: Log
+    notes: tuple[str, ...] = ()
+
+
+def work(given: dict[str, Any], piped: PipedInput) -> int:
+    """Run the prompt. Raises `RoostError` for what stops it before a turn can begin."""
+    options = msgspec.convert(given, RunOptions)
+    try:
+        return _prepared(options, piped)
+    except Exception as error:
+        if options.format == "json":
+            _write_failure(error)
+        raise
+
+
+def _write_failure(error: Exception) -> None:
+    """In JSON mode whoever reads stdout hears of this error too."""
+    known = error if isinstance(error, RoostError) else RoostError(words_of(error)[0])
+    screen = JsonScreen(None, thinking=False, reader_left=lambda: None)
+    finale = Finale(None, Followed(failure=known), of_error(known), Usage(), 0.0)
+    Output(sys.stdout).write("".join(screen.last_lines(finale)))
+
+
+def _prepared(options: RunOptions, piped: PipedInput) -> int:
+    options.check()
+    environ = dict(os.environ)
+    prompt = options.prompt(full_prompt(options.message, piped.text()))
+    directory = options.directory
+    paths = roost_paths(environ)
+    paths.prepare()
+    secrets = secrets_in(environ)
+    with logging_to(
+        paths.data, secrets=secrets, level=options.log_level, print_logs=options.print_logs
+    ) as log:
+        if options.trust:
+            trust(directory, environ, paths)
+        notes = (LEFT_OPEN,) if piped.left_open else ()
+        return asyncio.run(_run(_Begun(options, prompt, environ, log, notes)))
+
+
+async def _run(begun: _Begun) -> int:
+    options = begun.options
+    with stopping(options.time_limit) as stop:
+        async with Runtime.open(options.settings(begun.environ)) as runtime:
+            session = await open_session(runtime, options)
+            screen = _screen(options, session, stop)
+            await _tell_notes(runtime, session, begun, screen)
+            run = _Run(runtime, session, screen, stop)
+            try:
+                end = await run.go(begun.prompt)
+            finally:
+                if not run.heard and not options.resumes:
+                    # Nothing was said in it, so nobody would want to find it again.
+                    await runtime.delete_session(session.id)
+    return end.code
+
+
+def _screen(options: RunOptions, session: Session, stop: Stop) -> Screen:
+    def reader_left() -> None:
+        stop.ask("broken pipe")
+
+    if options.format == "json":
+        return JsonScreen(session.id, thinking=options.thinking, reader_left=reader_left)
+    return TextScreen(
+        session.directory, thinking=options.thinking, yes=options.yes, reader_left=reader_left
+    )
+
+
+async def _tell_notes(runtime: Runtime, session: Session, begun: _Begun, screen: Screen) -> None:
+    """What the user should know before the turn begins."""
+    loaded = (await runtime.project_of(session.id)).loaded
+    begun.log.hide(secrets_of(loaded.config, begun.environ))
+    begun.log.use_level(loaded.config.log_level)
+    notes = [*begun.notes, *runtime.database.notes, *loaded.warnings, withheld_words(loaded)]
+    for note in filter(None, notes):
+        await screen.note(note)
+
+
+class _Run:
+    """One prompt in one session."""
+
+    def __init__(self, runtime: Runtime, session: Session, screen: Screen, stop: Stop) -> None:
+        self._runtime = runtime
+        self._session = session
+        self._address = Address(session.id, MAIN)
+        self._screen = screen
+        self._stop = stop
+        self._usage = Usage()
+        self._counted: set[str] = set()
+        self.heard = False
+        """The prompt was accepted and not taken back: it stands in the session."""
+
+    async def go(self, prompt: PromptInput) -> Ended:
+        """Send `prompt`, show what follows, and tell how it ended. Raises `RoostError`."""
+        began = time.monotonic()
+        followed = await self._follow(prompt)
+        end = ended(followed, self._stop.cause)
+        kept = self._session.id if self.heard else None
+        seconds = time.monotonic() - began
+        await self._screen.finish(Finale(kept, followed, end, self._usage, seconds))
+        await self._linger()
+        return end
+
+    async def _follow(self, prompt: PromptInput) -> Followed:
+        session_id = self._session.id
+        bus = self._runtime.bus
+        with bus.subscribe(lambda event: event.session_id in {session_id, None}) as news:
+            if self._stop.cause is not None:
+                return Followed()
+            await self._runtime.resume_session(session_id)
+            accepted = await self._runtime.prompt(session_id, prompt)
+            self.heard = True
+            follower = Follower(
+                self._runtime, self._address, accepted.message_id, news=news, stop=self._stop
+            )
+            followed = await follower.follow(self._show)
+        self.heard = followed.result is not None or followed.left
+        return followed
+
+    async def _show(self, sightings: list[Sighting]) -> None:
+        for sighting in sightings:
+            part = sighting.part if isinstance(sighting, Piece) else None
+            if isinstance(part, StepFinishPart) and part.id not in self._counted:
+                self._counted.add(part.id)
+                self._usage = self._usage.plus(part)
+        await self._screen.show(sightings)
+
+    async def _linger(self) -> None:
+        """Answer what others queued in this session meanwhile, since this process runs it."""
+        if self._stop.cause is not None or not self._runtime.scheduler.is_running(self._address):
+            return
+        if (await self._runtime.actor(self._address)).status == "idle":
+            return
+        await self._screen.note(
+            "another prompt waits in this session; it is answered before the end"
+        )
+        waiting = asyncio.create_task(self._runtime.wait_idle(self._session.id))
+        stopped = asyncio.create_task(self._stop.asked.wait())
+        try:
+            await asyncio.wait({waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            stopped.cancel()
+            await asyncio.gather(waiting, stopped, return_exceptions=True)
