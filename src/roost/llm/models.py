@@ -118,6 +118,8 @@ class Model(Struct, frozen=True):
     options: dict[str, Any] = {}
     """Extra fields of the request body, from config."""
     name: str = ""
+    alias: str = ""
+    """The name users write, where config calls the model otherwise than the API does."""
     context: int = 128_000
     """Window in tokens, input and output together."""
     input_limit: int | None = None
@@ -143,7 +145,7 @@ class Model(Struct, frozen=True):
     @property
     def ref(self) -> str:
         """`provider/model`, the name users write."""
-        return f"{self.provider}/{self.id}"
+        return f"{self.provider}/{self.alias or self.id}"
 
 
 class ModelRequest(Struct, frozen=True):

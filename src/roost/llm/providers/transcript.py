@@ -1,31 +1,18 @@
 """The history of one actor as bytes, encoded once and extended: a step costs its new messages.
 
 Whatever the history holds, what leaves here obeys the strictest API: roles alternate, a user
-speaks first and the model is the one to answer, and every call has exactly one result right after
-it. History is repaired where it is stored; here the last resort keeps a request valid.
+speaks first, the model is the one to answer, and calls and results pair (`pairing.py`).
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from roost.llm.models import (
-    AssistantMessage,
-    Message,
-    Model,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
-    UserMessage,
-)
+from roost.llm.models import Message, Model
+from roost.llm.providers.pairing import CONTINUE, START, Pairing
 
 Role = Literal["user", "assistant", "tool"]
-
-_START: Final = UserMessage((Text("(The start of the conversation is left out.)"),))
-_CONTINUE: Final = UserMessage((Text("Continue."),))
-_LOST: Final = "(no result: the call was interrupted, and it may have had effects)"
 
 
 class Piece(Struct, frozen=True, gc=False):
@@ -100,54 +87,31 @@ class Group:
 
 
 class Transcript:
-    """Groups under construction. Knows which calls still wait for their result."""
+    """Groups under construction."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._groups: list[Group] = []
-        self._open: tuple[ToolCall, ...] = ()
+        self._pairing = Pairing()
 
     def add(self, message: Message, encode: Callable[[Message], tuple[Piece, ...]]) -> None:
-        """Append `message`, mended where it does not answer the calls before it."""
-        if isinstance(message, ToolMessage):
-            if not self._open:
-                return
-            mended = _answering(message, self._open)
-            pieces = encode(message) if mended is message else self._writer.pieces(mended, 0)
-            self._open = ()
-        else:
-            if self._open:
-                self.add(ToolMessage(()), encode)
-            pieces = encode(message)
-            if isinstance(message, AssistantMessage):
-                self._open = tuple(part for part in message.content if isinstance(part, ToolCall))
-        for piece in pieces:
-            self._append(piece)
+        """Append `message` by way of `encode`; what stands in for it is encoded afresh."""
+        for item in self._pairing.feed(message):
+            pieces = encode(item) if item is message else self._writer.pieces(item, 0)
+            for piece in pieces:
+                self._append(piece)
 
     def _append(self, piece: Piece) -> None:
         if not self._groups and piece.role != "user":
-            self._groups = [Group(first) for first in self._writer.pieces(_START, 0)]
+            self._groups = [Group(first) for first in self._writer.pieces(START, 0)]
         if self._groups and self._writer.joins(self._groups[-1].role, piece.role):
             self._groups[-1].add(piece)
         else:
             self._groups.append(Group(piece))
 
     def ended(self) -> list[Group]:
-        """All groups, and behind a last word of the model one that asks it to go on."""
+        """All groups, and behind a last word of the model something that it can answer."""
         if self._groups and self._groups[-1].role != "assistant":
             return self._groups
-        last: Message = _answering(ToolMessage(()), self._open) if self._open else _CONTINUE
+        last = self._pairing.missing() or CONTINUE
         return [*self._groups, *(Group(piece) for piece in self._writer.pieces(last, 0))]
-
-
-def _answering(message: ToolMessage, calls: tuple[ToolCall, ...]) -> ToolMessage:
-    """`message` itself if it answers exactly `calls`, in order; else one that does."""
-    if [result.id for result in message.results] == [call.id for call in calls]:
-        return message
-    known = {result.id: result for result in message.results}
-    return ToolMessage(
-        tuple(
-            known.get(call.id) or ToolResult(call.id, call.name, _LOST, is_error=True)
-            for call in calls
-        )
-    )

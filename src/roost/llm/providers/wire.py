@@ -30,8 +30,10 @@ class WireRequest(Struct, frozen=True):
 class Decoder(Protocol):
     """Turns the data of server-sent events into stream events; one per call of a model."""
 
-    finished: bool
-    """The model has said why it stopped; only bookkeeping may follow."""
+    @property
+    def finished(self) -> bool:
+        """The model has said why it stopped; only bookkeeping may follow."""
+        ...
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of one server-sent event. Raises ModelError."""

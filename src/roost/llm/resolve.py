@@ -1,0 +1,274 @@
+"""From a model's name, `provider/model`, to everything needed to call it."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from roost.config.providers import ModelConfig, ProviderConfig, ProviderOptions
+from roost.core.errors import ConfigError, UsageError
+from roost.llm import local
+from roost.llm.catalog import Entry, look_up, names
+from roost.llm.families import normal
+from roost.llm.known_providers import AT_HOME, KNOWN, KnownProvider
+from roost.llm.models import Dialect, Model, Price
+from roost.llm.packages import PYDANTIC_AI, body_fields, dialect_of, package_name
+
+LONGEST_WAIT: Final = 3_600.0
+"""Seconds; what `timeout: false` means, since nothing is ever waited for without end."""
+
+
+class ModelSettings(Struct, frozen=True):
+    """The part of a configuration that says which models there are and which is used."""
+
+    model: str | None = None
+    small_model: str | None = None
+    provider: dict[str, ProviderConfig] = {}
+    enabled_providers: tuple[str, ...] | None = None
+    """Only these are used; None: all."""
+    disabled_providers: tuple[str, ...] = ()
+
+    def allows(self, provider: str) -> bool:
+        """Whether `provider` may be used."""
+        if provider in self.disabled_providers:
+            return False
+        return self.enabled_providers is None or provider in self.enabled_providers
+
+
+def resolve(ref: str, settings: ModelSettings, environment: Mapping[str, str]) -> Model:
+    """The model that `ref` names. A model unknown to a known provider gets careful defaults.
+
+    Raises UsageError for a name that means nothing, ConfigError for a provider that is disabled,
+    has no key or no address.
+    """
+    provider, _, model_id = ref.partition("/")
+    if not provider or not model_id:
+        raise _bad_ref(ref, settings)
+    if not settings.allows(provider):
+        raise ConfigError(
+            f"the provider {provider} is disabled",
+            hint="See enabled_providers and disabled_providers in your configuration.",
+        )
+    config = settings.provider.get(provider)
+    if provider == local.PROVIDER:
+        return _local(model_id, config)
+    known = KNOWN.get(provider)
+    if known is None and config is None:
+        raise _unknown_provider(provider, settings)
+    source = Source(provider, known, config or ProviderConfig(), environment)
+    return source.model(model_id)
+
+
+class Source:
+    """A provider as it is set up: what Roost knows, laid under what the configuration says."""
+
+    def __init__(
+        self,
+        provider: str,
+        known: KnownProvider | None,
+        config: ProviderConfig,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._provider = provider
+        self._known = known
+        self._config = config
+        self._settings: ProviderOptions = config.settings
+        self._environment = environment
+
+    def model(self, model_id: str) -> Model:
+        """The model called `model_id` in the configuration or by the API."""
+        self._check_listed(model_id)
+        config = self._config.models.get(model_id) or ModelConfig()
+        base_url, dialect = self._base_url(), self._dialect()
+        api_id = config.id or model_id
+        at_home = self._provider in AT_HOME or is_loopback(base_url)
+        catalog = self._known.catalog if self._known and self._known.catalog else self._provider
+        entry = _overridden(look_up(catalog, api_id, at_home=at_home), config)
+        model = Model(
+            provider=self._provider,
+            id=api_id,
+            alias=model_id if model_id != api_id else "",
+            dialect=dialect,
+            base_url=base_url,
+            api_key=self._key(base_url),
+            headers=self._settings.headers | config.headers,
+            options=body_fields(config.options, dialect),
+            name=config.name or model_id,
+            context=entry.context,
+            input_limit=entry.input_limit,
+            output=entry.output,
+            price=entry.price,
+            reads_images=entry.images,
+            reads_pdf=entry.pdf,
+            calls_tools=config.tool_call is not False,
+            reasons=entry.reasons,
+            env=self._env(),
+            variants={name: body_fields(v, dialect) for name, v in config.variants.items()},
+        )
+        return self._with_waits(self._for_pydantic(model))
+
+    def _check_listed(self, model_id: str) -> None:
+        listed = self._config.whitelist
+        if model_id in self._config.blacklist or (listed is not None and model_id not in listed):
+            raise ConfigError(
+                f"the model {self._provider}/{model_id} is not allowed",
+                hint=f"See whitelist and blacklist of provider.{self._provider}.",
+            )
+
+    def _env(self) -> tuple[str, ...]:
+        return self._config.env + (self._known.env if self._known else ())
+
+    def has_key(self) -> bool:
+        """Whether a key is set, in the configuration or the environment."""
+        return bool(self._settings.api_key) or any(self._environment.get(v) for v in self._env())
+
+    def _key(self, base_url: str) -> str:
+        if self._settings.api_key:
+            return self._settings.api_key
+        for variable in self._env():
+            if value := self._environment.get(variable, "").strip():
+                return value
+        if self._known and self._known.env and base_url == self._known.base_url:
+            raise ConfigError(
+                f"{self._known.name} needs a key",
+                hint=f"Set {' or '.join(self._env())},"
+                f" or provider.{self._provider}.options.apiKey in your configuration.",
+            )
+        return ""
+
+    def _dialect(self) -> Dialect:
+        if self._config.npm:
+            return dialect_of(self._config.npm)
+        if self._known is None:
+            return "openai-chat"
+        moved = self._known.base_url != self._base_url()
+        # Servers that stand in for OpenAI's speak its older API, seldom the newer.
+        return "openai-chat" if moved and self._known.id == "openai" else self._known.dialect
+
+    def _base_url(self) -> str:
+        found = self._settings.base_url or self._config.api or self._from_environment()
+        if found:
+            return found.rstrip("/")
+        if self._known is not None:
+            return self._known.base_url
+        match dialect_of(self._config.npm) if self._config.npm else None:
+            case "openai-responses":
+                return KNOWN["openai"].base_url
+            case "anthropic":
+                return KNOWN["anthropic"].base_url
+            case "pydantic-ai":
+                return ""
+            case _:
+                raise ConfigError(
+                    f"the provider {self._provider} has no address",
+                    hint=f"Set provider.{self._provider}.options.baseURL in your configuration.",
+                )
+
+    def _from_environment(self) -> str:
+        variable = self._known.base_url_env if self._known else ""
+        value = self._environment.get(variable, "").strip() if variable else ""
+        return address_of(value, default_port=11434 if variable == "OLLAMA_HOST" else None)
+
+    def _with_waits(self, model: Model) -> Model:
+        first, idle = self._settings.timeout, self._settings.chunk_timeout
+        if first is not None and first is not True:
+            wait = min(LONGEST_WAIT, first / 1000) if first else LONGEST_WAIT
+            model = replace(model, first_byte_timeout=wait)
+        return replace(model, idle_timeout=min(LONGEST_WAIT, idle / 1000)) if idle else model
+
+    def _for_pydantic(self, model: Model) -> Model:
+        if model.dialect != "pydantic-ai":
+            return model
+        package = package_name(self._config.npm or "")
+        if package not in PYDANTIC_AI:
+            known = ", ".join(sorted(PYDANTIC_AI))
+            raise ConfigError(
+                f"provider.{self._provider}.npm: {package} is not known",
+                hint=f"Use @ai-sdk/openai-compatible, @ai-sdk/openai, @ai-sdk/anthropic, {known}.",
+            )
+        options: dict[str, Any] = {**self._config.options, "provider": PYDANTIC_AI[package]}
+        return replace(model, options={"pydantic_ai": options, **model.options})
+
+
+def _overridden(entry: Entry, config: ModelConfig) -> Entry:
+    limit, cost, sees = config.limit, config.cost, config.modalities
+    if limit is not None:
+        context = limit.context or entry.context
+        entry = replace(
+            entry,
+            context=context,
+            output=min(limit.output or entry.output, context),
+            input_limit=limit.input or (None if limit.context else entry.input_limit),
+        )
+    if cost is not None:
+        price = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)
+        entry = replace(entry, price=price)
+    if sees is not None:
+        entry = replace(entry, images="image" in sees.input, pdf="pdf" in sees.input)
+    elif config.attachment is not None:
+        entry = replace(entry, images=config.attachment, pdf=config.attachment and entry.pdf)
+    return entry if config.reasoning is None else replace(entry, reasons=config.reasoning)
+
+
+def _local(name: str, config: ProviderConfig | None) -> Model:
+    model = local.local_model(name)
+    own = config.models.get(name) if config else None
+    if own is None or own.limit is None:
+        return model
+    return replace(
+        model,
+        context=own.limit.context or model.context,
+        output=own.limit.output or model.output,
+    )
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether `base_url` is on this machine."""
+    host = urlsplit(base_url).hostname or ""
+    address = _ip(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def _ip(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+def address_of(value: str, *, default_port: int | None) -> str:
+    """A base URL from what users put into variables: host, host:port or a URL, without `/v1`."""
+    if not value:
+        return ""
+    parts = urlsplit(value if "://" in value else f"http://{value}")
+    host = parts.netloc
+    if (address := _ip(parts.hostname or "")) and address.is_unspecified:
+        # A server that listens everywhere is reached here.
+        host = host.replace(str(address), "127.0.0.1")
+    if parts.port is None and default_port is not None:
+        host = f"{host}:{default_port}"
+    path = parts.path.rstrip("/")
+    return f"{parts.scheme}://{host}{path if path.endswith('/v1') else path + '/v1'}"
+
+
+def _bad_ref(ref: str, settings: ModelSettings) -> UsageError:
+    found = [f"{provider}/{ref}" for provider in KNOWN if normal(ref) in names(provider)]
+    found += [f"{name}/{ref}" for name, entry in settings.provider.items() if ref in entry.models]
+    hint = f"Did you mean {' or '.join(found)}?" if found else "Write it as provider/model."
+    return UsageError(f"{ref!r} names no provider", hint=hint)
+
+
+def _unknown_provider(provider: str, settings: ModelSettings) -> UsageError:
+    known = sorted({*KNOWN, *settings.provider, local.PROVIDER})
+    near = near_names(provider, known)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
+    return UsageError(f"there is no provider {provider!r}", hint=hint)
+
+
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """The names most like `name`, at most three."""
+    return get_close_matches(name.lower(), list(known), n=3, cutoff=0.6)
