@@ -5,6 +5,7 @@ from 1 (default 1). Without the variable a failpoint costs one dictionary look-u
 """
 
 import os
+import re
 import signal
 import threading
 import time
@@ -44,8 +45,8 @@ def _parse(text: str) -> dict[str, _Failpoint]:
     for entry in filter(None, (piece.strip() for piece in text.split(","))):
         place, _, action = entry.partition("=")
         name, _, nth = place.partition(":")
-        known = action in {"kill", "raise"} or action.removeprefix("sleep:").isdigit()
-        if not name or not known or (nth and not nth.isdigit()):
+        known = action in {"kill", "raise"} or re.fullmatch(r"sleep:[0-9]+", action)
+        if not name or not known or not re.fullmatch(r"[1-9][0-9]*|", nth):
             raise UsageError(
                 f"{_VARIABLE}: cannot read {entry!r}",
                 hint="Use name[:nth]=kill, =raise or =sleep:MS.",

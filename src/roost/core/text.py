@@ -46,7 +46,7 @@ def reveal(text: str) -> str:
 
 def cut(text: str, limit: int, mark: str = "…") -> str:
     """At most `limit` characters of `text`, with `mark` as the last of them when it was cut."""
-    return text if len(text) <= limit else text[: max(0, limit - len(mark))] + mark
+    return text if len(text) <= limit else (text[: max(0, limit - len(mark))] + mark)[:limit]
 
 
 def decode(data: bytes) -> str:

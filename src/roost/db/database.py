@@ -8,14 +8,16 @@ import asyncio
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from roost.core.errors import StorageError
-from roost.db.connect import connect, explain, patiently
-from roost.db.opening import Opened, open_file
+from roost.core.failpoints import failpoint
+from roost.db.connect import DamagedError, connect, explain, patiently
+from roost.db.opening import Opened, mark_suspect, open_file
 from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
@@ -105,19 +107,27 @@ class Database:
         jobs: list[_Job] = []
         while self._queued and len(jobs) < BATCH:
             job = self._queued.popleft()
-            with job:
+            with job, self._damage_noted():
                 self._commit(job)
             jobs.append(job)
-        if jobs and not loop.is_closed():
-            loop.call_soon_threadsafe(self._report, jobs)
+        if jobs:
+            with suppress(RuntimeError):  # a loop that is closed has nobody left who waits
+                loop.call_soon_threadsafe(self._report, jobs)
 
     def _report(self, jobs: list[_Job]) -> None:
+        """Each job in a callback of its own: a fault in one must not leave the others waiting."""
+        loop = asyncio.get_running_loop()
         for job in jobs:
+            loop.call_soon(self._report_one, job)
+
+    def _report_one(self, job: _Job) -> None:
+        try:
             self._bus.publish(job.events)
+        finally:
             job.report()
 
     async def read(self, query: Callable[[Reader], T]) -> T:
-        """Run `query` on a reader's thread, against the last committed state."""
+        """Run `query` on a reader's thread; all it sees is one committed state, the last."""
         if self._closed:
             raise StorageError(f"the database {self.path} is closed")
         loop = asyncio.get_running_loop()
@@ -129,7 +139,17 @@ class Database:
             connection = connect(self.path, read_only=True)
             self._local.connection = connection
             self._reading.append(connection)
-        return patiently(lambda: query(Reader(connection)), self.path)
+        with self._damage_noted():
+            return patiently(lambda: _snapshot(connection, query), self.path)
+
+    @contextmanager
+    def _damage_noted(self) -> Generator[None]:
+        """Let damage be looked for at the next opening when it was met now."""
+        try:
+            yield
+        except DamagedError:
+            mark_suspect(self.path)
+            raise
 
     def _commit(self, job: _Job) -> None:
         connection = self._connection
@@ -137,22 +157,23 @@ class Database:
         try:
             scope = Transaction(connection)
             result = job.transaction(scope)
-            connection.execute("COMMIT")
-        except sqlite3.IntegrityError:
+            for event in scope.events:
+                _ = event.encoded  # news that cannot be told must not be committed
+            failpoint("commit.before")
+            patiently(lambda: connection.execute("COMMIT"), self.path)
+            failpoint("commit.after")
+        except BaseException as error:
             self._roll_back()
-            raise
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise explain(error, self.path) from error
-        except BaseException:
-            self._roll_back()
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+                raise explain(error, self.path) from error
             raise
         job.ended(result, scope.events)
 
     def _roll_back(self) -> None:
         """Undo what is open; some errors have done it already."""
         if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+            with suppress(sqlite3.Error):  # the error that led here is the one to tell
+                self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Finish the transactions already asked for, then close every connection."""
@@ -164,3 +185,11 @@ class Database:
         for connection in self._reading:
             connection.close()
         self._connection.close()
+
+
+def _snapshot(connection: sqlite3.Connection, query: Callable[[Reader], T]) -> T:
+    connection.execute("BEGIN")
+    try:
+        return query(Reader(connection))
+    finally:
+        connection.execute("ROLLBACK")

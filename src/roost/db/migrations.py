@@ -17,8 +17,8 @@ def _create_first_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_create_first_tables,)
-LATEST: Final = len(MIGRATIONS)
+Steps = tuple[Callable[[sqlite3.Connection], None], ...]
+MIGRATIONS: Final[Steps] = (_create_first_tables,)
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -32,8 +32,8 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Apply what is missing. One transaction: afterwards the file is new, or as it was.
+def migrate(connection: sqlite3.Connection, steps: Steps = MIGRATIONS) -> None:
+    """Apply what is missing of `steps`. One transaction: afterwards the file is new, or as it was.
 
     Several processes may call it at once; the lock lets one through and the others find nothing
     left to do.
@@ -44,13 +44,13 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute(
             "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
         )
-        for step in MIGRATIONS[version_of(connection) :]:
+        for step in steps[version_of(connection) :]:
             step(connection)
             failpoint("migrate.step")
         connection.execute(
             "INSERT INTO meta (key, value) VALUES ('schema', ?)"
             " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (str(LATEST),),
+            (str(len(steps)),),
         )
         failpoint("migrate.commit")
         connection.execute("COMMIT")

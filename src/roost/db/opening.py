@@ -1,15 +1,15 @@
 """Opens the file: private mode, journal, damage set aside, tables brought up to date."""
 
 import fcntl
-import os
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from roost.core.errors import StorageError
+from roost.core.failpoints import failpoint
 from roost.db.connect import (
     DamagedError,
     connect,
@@ -18,7 +18,12 @@ from roost.db.connect import (
     patiently,
     use_write_ahead_log,
 )
-from roost.db.migrations import LATEST, migrate, version_of
+from roost.db.migrations import MIGRATIONS, Steps, migrate, version_of
+
+_SLOWER: Final = (
+    "The database {path} works without a write-ahead log, because its file system could not share "
+    "memory. A ROOST_HOME on a local disk is faster."
+)
 
 
 class Opened(NamedTuple):
@@ -29,74 +34,118 @@ class Opened(NamedTuple):
     notes: tuple[str, ...]
 
 
-def open_file(path: Path) -> Opened:
-    """Open or create the database at `path`.
+def open_file(path: Path, steps: Steps = MIGRATIONS) -> Opened:
+    """Open or create the database at `path`, with `steps` as the migrations it is to have.
 
     A damaged file is renamed, never deleted, and a fresh one takes its place. Raises
     `StorageError` for a newer schema and for what cannot be helped.
     """
     try:
-        return _open(path, ())
+        return _open(path, steps, ())
     except DamagedError as error:
         aside = _set_aside(path)
-        note = f"{error.message}. It was set aside as {aside}; a fresh database was opened."
-        return _open(path, (note,))
+        where = f"was set aside as {aside}" if aside else "was set aside by another process"
+        return _open(path, steps, (f"{error.message}. It {where}; a fresh database was opened.",))
 
 
-def _open(path: Path, notes: tuple[str, ...]) -> Opened:
+def mark_suspect(path: Path) -> None:
+    """Note that the open database at `path` turned out to be damaged, for the next opening."""
+    with suppress(OSError):  # whoever reads from a read-only disk is told by the error itself
+        _suspect(path).touch(mode=0o600)
+
+
+def _suspect(path: Path) -> Path:
+    return path.with_name(path.name + ".suspect")
+
+
+def _open(path: Path, steps: Steps, notes: tuple[str, ...]) -> Opened:
     create_private(path)
     connection = connect(path)
     try:
-        journal = use_write_ahead_log(connection, path)
-        if journal != "wal":
-            notes += (f"{path}: its file system cannot share memory; using a slower journal.",)
-        if patiently(lambda: version_of(connection), path) != LATEST:
-            _upgrade(connection, path)
+        if _suspect(path).exists():
+            _examine(connection, path)
+        journal = _bring_up_to_date(connection, path, steps)
     except sqlite3.Error as error:
         connection.close()
         raise explain(error, path) from error
-    except StorageError:
+    except BaseException:
         connection.close()
         raise
+    if journal != "wal":
+        notes += (_SLOWER.format(path=path),)
     return Opened(path, connection, notes)
 
 
-def _upgrade(connection: sqlite3.Connection, path: Path) -> None:
-    """Migrate under the write lock, after a copy of what was there."""
-    before = version_of(connection)
-    if before > LATEST:
+def _examine(connection: sqlite3.Connection, path: Path) -> None:
+    """Look at every page of a file in which damage was met. Raises `DamagedError`."""
+    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if found != "ok":
+        raise DamagedError(f"the database {path} is damaged: {' '.join(str(found).split())}")
+    _suspect(path).unlink(missing_ok=True)
+
+
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path, steps: Steps) -> str:
+    """Choose the journal and migrate; tell the journal. Only a current file needs no lock."""
+    if path.stat().st_size and patiently(lambda: version_of(connection), path) == len(steps):
+        return use_write_ahead_log(connection, path)
+    with _lock(path):
+        journal = use_write_ahead_log(connection, path)
+        _upgrade(connection, path, steps)
+    return journal
+
+
+def _upgrade(connection: sqlite3.Connection, path: Path, steps: Steps) -> None:
+    """Migrate after a copy of what was there."""
+    before = patiently(lambda: version_of(connection), path)
+    if before > len(steps):
         raise StorageError(
             f"the database {path} was written by a newer roost"
-            f" (schema {before}, this one knows {LATEST})",
+            f" (schema {before}, this one knows {len(steps)})",
             hint="Upgrade roost, or set ROOST_HOME to another folder.",
         )
-    if before > 0:
+    if 0 < before < len(steps):
         _back_up(connection, path, before)
-    patiently(lambda: migrate(connection), path)
+    patiently(lambda: migrate(connection, steps), path)
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """Copy the whole database to a name of its own, complete or not at all."""
     copy = path.with_name(f"{path.name}.before-{version + 1}")
-    if copy.exists():
-        return
-    create_private(copy)
-    target = sqlite3.connect(copy)
+    growing = copy.with_name(copy.name + ".part")
+    growing.unlink(missing_ok=True)
+    create_private(growing)
+    target = sqlite3.connect(growing)
     try:
         connection.backup(target)
+        failpoint("migrate.copied")
+    except sqlite3.Error as error:
+        raise explain(error, growing) from error
     finally:
         target.close()
+    growing.replace(copy)
 
 
-def _set_aside(path: Path) -> Path:
-    with _lock(path.with_name(path.name + ".lock")):
-        if _is_sound(path):  # another process was faster
-            return path
-        aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-        for suffix in ("-wal", "-shm", ""):
+def _set_aside(path: Path) -> Path | None:
+    """Rename the damaged file and what belongs to it; None if another process was faster."""
+    with _lock(path):
+        if not path.exists() or _is_sound(path):
+            return None
+        aside = _free_name(path)
+        for suffix in ("-wal", "-shm", "-journal", ""):
             part = path.with_name(path.name + suffix)
             if part.exists():
-                os.replace(part, aside.with_name(aside.name + suffix))  # noqa: PTH105
+                part.replace(aside.with_name(aside.name + suffix))
+        _suspect(path).unlink(missing_ok=True)
         return aside
+
+
+def _free_name(path: Path) -> Path:
+    aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = aside.with_name(f"{aside.name.partition('.again-')[0]}.again-{number}")
+    return aside
 
 
 def _is_sound(path: Path) -> bool:
@@ -104,6 +153,8 @@ def _is_sound(path: Path) -> bool:
         connection = connect(path)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if _suspect(path).exists():
+                _examine(connection, path)
         finally:
             connection.close()
     except (StorageError, sqlite3.Error):
@@ -113,9 +164,15 @@ def _is_sound(path: Path) -> bool:
 
 @contextmanager
 def _lock(path: Path) -> Generator[None]:
-    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    """Hold what lets one process at a time make, migrate or set aside the file."""
+    place = path.with_name(path.name + ".lock")
+    create_private(place)
+    with place.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise StorageError(
+                f"the database {path}: its file system cannot lock files ({error.strerror})",
+                hint="Set ROOST_HOME to a folder on a local disk.",
+            ) from error
         yield
-    finally:
-        os.close(handle)

@@ -7,17 +7,33 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from sys import getsizeof
 from typing import Final
 
 from roost.events.types import Delta, Event, resync
 
 QUEUE_BYTES: Final = 4 * 1024 * 1024
-"""Most bytes of text and JSON that wait for one subscriber."""
+"""Most bytes of memory that waiting text and JSON take for one subscriber."""
 RING_EVENTS: Final = 4_096
-"""Events kept for subscribers that come back with `Last-Event-ID`."""
-_EVENT_OVERHEAD: Final = 512
+RING_BYTES: Final = 8 * 1024 * 1024
+"""Events, and bytes of them, kept for subscribers that come back with `Last-Event-ID`."""
+_EVENT_OVERHEAD: Final = 1_024
+"""What an event costs beside its JSON, the object that it tells of left out."""
 
 Accept = Callable[[Event], bool]
+
+
+class _Run:
+    """Deltas of one place that wait, kept as pieces of text: small deltas are mostly overhead."""
+
+    def __init__(self, first: Delta) -> None:
+        self.first = first
+        self.pieces: list[str] = []
+
+    def merged(self) -> Delta:
+        if len(self.pieces) == 1:
+            return self.first
+        return Delta(self.first.place, "".join(self.pieces), self.first.directory)
 
 
 class Subscription:
@@ -26,8 +42,8 @@ class Subscription:
     def __init__(self, accept: Accept, limit: int = QUEUE_BYTES) -> None:
         self._accept = accept
         self._limit = limit
-        self._waiting: list[Event | list[Delta]] = []
-        self._open_deltas: dict[str, list[Delta]] = {}
+        self._waiting: list[Event | _Run] = []
+        self._open_runs: dict[str, _Run] = {}
         self._bytes = 0
         self._lost = False
         self._news = asyncio.Event()
@@ -40,44 +56,40 @@ class Subscription:
             self._offer_delta(event)
         else:
             if event.part_id is not None:
-                self._open_deltas.pop(event.part_id, None)
+                self._open_runs.pop(event.part_id, None)
             self._waiting.append(event)
-            self._bytes += len(event.encoded) + _EVENT_OVERHEAD
+            self._bytes += _size(event)
         if self._bytes > self._limit:
             self._shed()
         self._news.set()
 
     def _offer_delta(self, delta: Delta) -> None:
-        run = self._open_deltas.get(delta.place.part_id)
-        if run is None or run[0].place != delta.place:
-            run = list[Delta]()
-            self._open_deltas[delta.place.part_id] = run
+        run = self._open_runs.get(delta.place.part_id)
+        if run is None or run.first.place != delta.place:
+            run = _Run(delta)
+            self._open_runs[delta.place.part_id] = run
             self._waiting.append(run)
             self._bytes += _EVENT_OVERHEAD
-        run.append(delta)
-        self._bytes += len(delta.text)
+        run.pieces.append(delta.text)
+        self._bytes += getsizeof(delta.text)
 
     def _shed(self) -> None:
         """Drop deltas; if that is not enough drop all. Either way the subscriber must resync."""
-        self._waiting = [item for item in self._waiting if not isinstance(item, list)]
-        self._open_deltas.clear()
-        self._lost = True
-        self._bytes = sum(
-            len(item.encoded) + _EVENT_OVERHEAD
-            for item in self._waiting
-            if not isinstance(item, list)
-        )
+        events = [item for item in self._waiting if isinstance(item, Event)]
+        self._bytes = sum(map(_size, events))
         if self._bytes > self._limit:
-            self._waiting.clear()
-            self._bytes = 0
+            events, self._bytes = [], 0
+        self._waiting = [*events]
+        self._open_runs.clear()
+        self._lost = True
 
     def take(self) -> list[Event]:
         """All that waits, without waiting for more; ends with `server.resync` if news was lost."""
-        batch = [_merged(item) if isinstance(item, list) else item for item in self._waiting]
+        batch = [item.merged() if isinstance(item, _Run) else item for item in self._waiting]
         if self._lost:
             batch.append(resync())
         self._waiting = []
-        self._open_deltas.clear()
+        self._open_runs.clear()
         self._bytes = 0
         self._lost = False
         self._news.clear()
@@ -91,10 +103,8 @@ class Subscription:
         return self.take()
 
 
-def _merged(run: list[Delta]) -> Delta:
-    if len(run) == 1:
-        return run[0]
-    return Delta(run[0].place, "".join(delta.text for delta in run), run[0].directory)
+def _size(event: Event) -> int:
+    return len(event.encoded) + _EVENT_OVERHEAD
 
 
 class Bus:
@@ -102,15 +112,22 @@ class Bus:
 
     def __init__(self) -> None:
         self._subscriptions: set[Subscription] = set()
-        self._ring: deque[Event] = deque(maxlen=RING_EVENTS)
+        self._ring: deque[Event] = deque()
+        self._ring_bytes = 0
 
     def publish(self, events: Iterable[Event]) -> None:
         """Offer `events` to every subscriber, in order."""
         for event in events:
             if not isinstance(event, Delta):
-                self._ring.append(event)
+                self._remember(event)
             for subscription in self._subscriptions:
                 subscription.offer(event)
+
+    def _remember(self, event: Event) -> None:
+        self._ring.append(event)
+        self._ring_bytes += _size(event)
+        while len(self._ring) > RING_EVENTS or self._ring_bytes > RING_BYTES:
+            self._ring_bytes -= _size(self._ring.popleft())
 
     @contextmanager
     def subscribe(
