@@ -122,6 +122,5 @@ def _shortened(piece: Text | Reasoning | Call, random: Random) -> Piece:
     size = random.randint(1, max(1, len(piece.chunks)))
     chunks = piece.chunks[:size]
     if isinstance(piece, Call):
-        # What is cut off must not be whole by chance, or a client might rightly run it.
-        return replace(piece, chunks=chunks, arguments="".join(chunks)[:-1] or "{", whole=False)
+        return replace(piece, chunks=chunks, whole=False)
     return replace(piece, chunks=chunks)

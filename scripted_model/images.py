@@ -38,7 +38,8 @@ def _measure(data: bytes) -> Image:
     if data.startswith(_PNG):
         return _png(data)
     if data.startswith((b"GIF87a", b"GIF89a")):
-        return Image("image/gif", *struct.unpack_from("<HH", data, 6))
+        width, height, _ = struct.unpack_from("<HH3s", data, 6)
+        return Image("image/gif", width, height)
     if data.startswith(b"\xff\xd8"):
         return _jpeg(data)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":

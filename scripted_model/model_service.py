@@ -14,7 +14,7 @@ from scripted_model.barriers import Barriers
 from scripted_model.connection import ClientGoneError, Connection, HttpRequest
 from scripted_model.conversations import Choice, Conversations
 from scripted_model.picture import Dialect
-from scripted_model.player import Player, Stage
+from scripted_model.player import Outcome, Player, Stage
 from scripted_model.reasoning_rules import ReasoningBook
 from scripted_model.recording import Record, hide_keys
 from scripted_model.scenario import Reply, Scenario, Script, Status, Usage
@@ -212,6 +212,7 @@ class ModelService:
             },
             barrier=lambda name: self._arrive(name, record),
             on_finish=lambda: self._said(choice, wire),
+            on_outcome=lambda outcome: _note_outcome(record, reply, outcome),
         )
         record.outcome = await Player(stage, reply).play()
         self._after(choice, reply, record)
@@ -241,8 +242,13 @@ class ModelService:
         if record.outcome == "done":
             return
         self._conversations.failed(choice)
-        status = next((piece for piece in reply.pieces if isinstance(piece, Status)), None)
-        if record.outcome == "status" and status is not None:
-            record.status = status.code
-            if status.code == 400 and _ABOUT_THINKING.search(status.body or ""):
-                self._book.excuse(record.request.turns)
+        body = next((piece.body for piece in reply.pieces if isinstance(piece, Status)), None)
+        if record.status == 400 and _ABOUT_THINKING.search(body or ""):
+            self._book.excuse(record.request.turns)
+
+
+def _note_outcome(record: Record, reply: Reply, outcome: Outcome) -> None:
+    record.outcome = outcome
+    if outcome == "status":
+        codes = (piece.code for piece in reply.pieces if isinstance(piece, Status))
+        record.status = next(codes, record.status)

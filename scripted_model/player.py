@@ -47,6 +47,8 @@ class Stage(Struct, frozen=True):
     """Notes that somebody waits for a name, and gives the event to wait for."""
     on_finish: Callable[[], None]
     """Called when all content is said, just before the client can know it."""
+    on_outcome: Callable[[Outcome], None]
+    """Called with the end that the reply comes to, just before the client can know it."""
 
 
 class Player:
@@ -104,6 +106,7 @@ class Player:
                 await self._drop(piece)
                 return "dropped"
             case Reset():
+                self._stage.on_outcome("reset")
                 await self._stage.connection.reset()
                 return "reset"
             case NoEnd():
@@ -171,16 +174,19 @@ class Player:
             calls = bool(self._stage.wire.answer.calls)
             await self._finish("tool-calls" if calls else "stop")
         if self._stage.stream:
+            self._stage.on_outcome("done")
             await self._send(self._stage.wire.end())
             self._stage.connection.finish()
             return "done"
         body = self._raw or self._stage.wire.body(self._reason)
         self._stage.on_finish()
+        self._stage.on_outcome("done")
         self._stage.connection.respond(200, self._json_headers(), body)
         return "done"
 
     async def _no_end(self) -> Outcome:
         await self._begin()
+        self._stage.on_outcome("no-end")
         if self._stage.stream:
             self._stage.connection.finish()
             return "no-end"
@@ -199,10 +205,12 @@ class Player:
         if piece.cut and self._stage.stream:
             event = b"".join(self._stage.wire.text(Text(), ("cut off \u2026 here",)))
             await connection.stream(self._line_ends(event)[: piece.cut], self._reply.wire_chunk)
+        self._stage.on_outcome("dropped")
         await connection.drop()
 
     async def _fail(self, piece: Fail) -> Outcome:
         await self._begin()
+        self._stage.on_outcome("failed")
         events = self._stage.wire.fail(piece)
         if self._stage.stream:
             await self._send(events)
@@ -218,6 +226,7 @@ class Player:
             raise ValueError("a Status cannot come after content")
         dialect = self._stage.wire.answer.request.dialect
         body = error_body(dialect, piece.code) if piece.body is None else piece.body.encode()
+        self._stage.on_outcome("status")
         self._stage.connection.respond(piece.code, {**self._json_headers(), **piece.headers}, body)
         return "status"
 

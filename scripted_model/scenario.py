@@ -22,11 +22,11 @@ ALWAYS: Final = 1_000_000_000
 """`times` of a step that never runs out."""
 
 
-class Begin(Struct, frozen=True, tag="begin"):
+class Begin(Struct, frozen=True, omit_defaults=True, tag="begin"):
     """The response head and the opening events go out now, not with the first content."""
 
 
-class Reasoning(Struct, frozen=True, tag="reasoning"):
+class Reasoning(Struct, frozen=True, omit_defaults=True, tag="reasoning"):
     """Thinking; pieces in a row make one block, unless `new`."""
 
     text: str
@@ -41,7 +41,7 @@ class Reasoning(Struct, frozen=True, tag="reasoning"):
     """Chat completions only: the name of the delta's field."""
 
 
-class Text(Struct, frozen=True, tag="text"):
+class Text(Struct, frozen=True, omit_defaults=True, tag="text"):
     """Words of the answer; pieces in a row make one block, unless `new`."""
 
     text: str = ""
@@ -54,7 +54,7 @@ class Text(Struct, frozen=True, tag="text"):
     new: bool = False
 
 
-class Call(Struct, frozen=True, tag="call"):
+class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
     """A request for a tool. Text for arguments goes out as it is, be it broken JSON."""
 
     name: str
@@ -69,40 +69,40 @@ class Call(Struct, frozen=True, tag="call"):
     """Chat completions only: name and arguments in one delta, as many servers do."""
 
 
-class Parallel(Struct, frozen=True, tag="parallel"):
+class Parallel(Struct, frozen=True, omit_defaults=True, tag="parallel"):
     """Calls whose deltas alternate where the dialect can (Anthropic sends them in turn)."""
 
     calls: tuple[Call, ...]
 
 
-class Delay(Struct, frozen=True, tag="delay"):
+class Delay(Struct, frozen=True, omit_defaults=True, tag="delay"):
     """Silence, then on."""
 
     seconds: float
 
 
-class Barrier(Struct, frozen=True, tag="barrier"):
+class Barrier(Struct, frozen=True, omit_defaults=True, tag="barrier"):
     """Silence until the test calls `release(name)`."""
 
     name: str
 
 
-class Drop(Struct, frozen=True, tag="drop"):
+class Drop(Struct, frozen=True, omit_defaults=True, tag="drop"):
     """The connection closes. First in a reply: before any response."""
 
     cut: int = 0
     """So many bytes of one more text event are sent first."""
 
 
-class Reset(Struct, frozen=True, tag="reset"):
+class Reset(Struct, frozen=True, omit_defaults=True, tag="reset"):
     """The connection is reset (RST)."""
 
 
-class Stall(Struct, frozen=True, tag="stall"):
+class Stall(Struct, frozen=True, omit_defaults=True, tag="stall"):
     """Silence until the client goes."""
 
 
-class Status(Struct, frozen=True, tag="status"):
+class Status(Struct, frozen=True, omit_defaults=True, tag="status"):
     """An HTTP answer in place of a stream."""
 
     code: int
@@ -111,21 +111,21 @@ class Status(Struct, frozen=True, tag="status"):
     """None: the error body of the dialect for this code."""
 
 
-class Fail(Struct, frozen=True, tag="fail"):
+class Fail(Struct, frozen=True, omit_defaults=True, tag="fail"):
     """An error event in the middle of the stream, in the shape of the dialect; then the end."""
 
     code: str = "server_error"
     message: str = "The server had an error while processing your request."
 
 
-class Finish(Struct, frozen=True, tag="finish"):
+class Finish(Struct, frozen=True, omit_defaults=True, tag="finish"):
     """Why the answer ends. Without it: `tool-calls` if there are calls, else `stop`."""
 
     reason: Literal["stop", "length", "tool-calls", "content-filter", "overflow"] | str = "stop"
     """Another word is sent as it is."""
 
 
-class Usage(Struct, frozen=True, tag="usage"):
+class Usage(Struct, frozen=True, omit_defaults=True, tag="usage"):
     """Tokens to report; None means computed from sizes. `input` includes cached tokens."""
 
     input: int | None = None
@@ -135,11 +135,11 @@ class Usage(Struct, frozen=True, tag="usage"):
     cache_write: int | None = None
 
 
-class NoEnd(Struct, frozen=True, tag="no-end"):
+class NoEnd(Struct, frozen=True, omit_defaults=True, tag="no-end"):
     """The response ends cleanly, but without the terminal events that are still due."""
 
 
-class Raw(Struct, frozen=True, tag="raw"):
+class Raw(Struct, frozen=True, omit_defaults=True, tag="raw"):
     """Bytes put into the stream as they are (base64 in a JSON file)."""
 
     data: bytes
@@ -165,7 +165,7 @@ Piece = (
 )
 
 
-class Reply(Struct, frozen=True):
+class Reply(Struct, frozen=True, omit_defaults=True):
     """One answer of the model and how its bytes reach the wire."""
 
     pieces: tuple[Piece, ...] = ()
@@ -179,7 +179,7 @@ class Reply(Struct, frozen=True):
     """Line end inside the event stream; the format allows all three."""
 
 
-class When(Struct, frozen=True, kw_only=True):
+class When(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which requests a step is for. All that is given must fit; texts fit when contained."""
 
     user: str | None = None
@@ -217,7 +217,7 @@ def _within(part: str | None, whole: str) -> bool:
     return part is None or part in whole
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, omit_defaults=True):
     """A reply, the requests it is for, and how often one conversation may have it."""
 
     reply: Reply
@@ -225,7 +225,7 @@ class Step(Struct, frozen=True):
     times: int = 1
 
 
-class Scenario(Struct, frozen=True):
+class Scenario(Struct, frozen=True, omit_defaults=True):
     """Steps in order; see the module for how one is chosen."""
 
     steps: tuple[Step, ...] = ()

@@ -8,6 +8,7 @@ In a test::
 """
 
 import asyncio
+import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -189,14 +190,14 @@ class ScriptedModel:
         """Serve until `request_stop`; for a process that is nothing else."""
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
+        listener = socket.create_server(("127.0.0.1", self.port), backlog=_BACKLOG)
+        self.port = listener.getsockname()[1]
         async with asyncio.TaskGroup() as group:
             server = await asyncio.start_server(
                 lambda reader, writer: self._accept(group, reader, writer),
-                "127.0.0.1",
-                self.port,
+                sock=listener,
                 backlog=_BACKLOG,
             )
-            self.port = server.sockets[0].getsockname()[1]
             self._ready.set()
             on_ready()
             try:
