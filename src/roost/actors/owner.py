@@ -19,9 +19,11 @@ class Owner:
         self.id = new_id("process")
         self._folder = folder
         self._path = folder / f"{self.id}.lock"
-        self._handle = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        unlocked = folder / f"{self.id}.new"  # no `*.lock` is seen before its lock is held
+        self._handle = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._handle, fcntl.LOCK_EX)
         os.write(self._handle, f"{os.getpid()}\n".encode())
+        unlocked.rename(self._path)
 
     def is_dead(self, owner_id: str) -> bool:
         """Whether the process `owner_id` has provably ended. False also when nobody can tell."""

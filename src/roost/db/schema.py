@@ -181,6 +181,7 @@ FIRST_TABLES: Final = (
     _TURN,
     _INBOX,
     "CREATE INDEX inbox_by_receiver ON inbox (receiver_session, receiver_actor, state, seq)",
+    "CREATE INDEX inbox_by_key ON inbox (key)",
     _MESSAGE,
     "CREATE INDEX message_by_actor ON message (session_id, actor_id, seq)",
     "CREATE INDEX message_open ON message (session_id, actor_id) WHERE is_open = 1",

@@ -1,7 +1,8 @@
 """Turns queued rows into user messages, in the transaction that marks them delivered.
 
 A prompt becomes a message of its own with the ids its client chose; other rows that queue together
-become one message. So a crash repeats nothing and loses nothing.
+become one message. So a crash repeats nothing and loses nothing. An id that was taken meanwhile is
+replaced, since a row that can never be delivered would wake its receiver for ever.
 """
 
 from itertools import groupby
@@ -78,6 +79,7 @@ def _origin(row: InboxRow) -> str:
 
 def _deliver(tx: Transaction, message: Message, rows: list[InboxRow], turn_id: str) -> Message:
     receiver = rows[0].receiver
+    message = transcript.with_free_ids(tx, message)
     transcript.append_message(tx, message, actor_id=receiver.actor_id, turn_id=turn_id)
     failpoint("drain.message")
     now = now_ms()

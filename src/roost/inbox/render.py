@@ -17,7 +17,7 @@ def render(row: InboxRow) -> str:
     body = row.body
     text = body.text if isinstance(body, NoteBody) else ""
     if row.kind == "system":
-        return f"<system-reminder>\n{text}\n</system-reminder>"
+        return f"<system-reminder>\n{as_data(text)}\n</system-reminder>"
     subject = body.subject if isinstance(body, NoteBody) else ""
     attributes = {
         "from": row.sender.actor_id if row.sender else "roost",

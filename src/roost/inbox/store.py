@@ -11,6 +11,7 @@ from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import (
+    RUNTIME_KINDS,
     Address,
     InboxRow,
     Letter,
@@ -31,9 +32,12 @@ QUEUE_LIMIT = 1_000
 def send(tx: Transaction, letter: Letter) -> Receipt:
     """Queue `letter` and tell clients. Accepted means stored.
 
-    Raises `NotFoundError` for an unknown receiver, `ConflictError` when its key was used for
-    something else, `UsageError` when the receiver's queue is full.
+    A prompt's key is the id of its message. Raises `NotFoundError` for an unknown receiver,
+    `ConflictError` when the key was used for something else or for what was taken back,
+    `UsageError` when the receiver's queue is full; what the runtime itself says is never refused.
     """
+    if isinstance(letter.body, PromptBody):
+        letter = msgspec.structs.replace(letter, key=letter.body.message_id)
     receiver = letter.receiver
     actor = tx.one(
         "SELECT status FROM actor WHERE session_id = ? AND actor_id = ?",
@@ -45,7 +49,10 @@ def send(tx: Transaction, letter: Letter) -> Receipt:
         )
     if (known := _known(tx, letter)) is not None:
         return known
-    _check_room(tx, receiver)
+    if isinstance(letter.body, PromptBody):
+        _check_id(tx, letter.body.message_id)
+    if letter.kind not in RUNTIME_KINDS:
+        _check_room(tx, receiver)
     failpoint("send.before")
     row = _insert(tx, letter)
     failpoint("send.inserted")
@@ -63,7 +70,7 @@ def _known(tx: Transaction, letter: Letter) -> Receipt | None:
     if letter.key is None:
         return None
     row = tx.one(
-        "SELECT id, seq, kind, body FROM inbox"
+        "SELECT id, seq, kind, body, state FROM inbox"
         " WHERE receiver_session = ? AND receiver_actor = ? AND key = ?",
         (letter.receiver.session_id, letter.receiver.actor_id, letter.key),
     )
@@ -71,6 +78,10 @@ def _known(tx: Transaction, letter: Letter) -> Receipt | None:
         return None
     if row["kind"] != letter.kind or not _same(row["body"], letter.body):
         raise ConflictError(f"{letter.key} was already used for another message")
+    if row["state"] in {"rejected", "expired"}:
+        raise ConflictError(
+            f"message {letter.key} was {row['state']}", hint="Send it again under another id."
+        )
     return Receipt(row["id"], row["seq"], new=False, pending=False)
 
 
@@ -85,6 +96,17 @@ def _same(stored: str, body: PromptBody | NoteBody) -> bool:
 
     kind = "prompt" if isinstance(body, PromptBody) else "message"
     return essence(decode_body(kind, stored)) == essence(body)
+
+
+def _check_id(tx: Transaction, message_id: str) -> None:
+    """Refuse an id that could not become a message: better now than when it is read."""
+    taken = tx.one(
+        "SELECT 1 FROM message WHERE id = ?"
+        " UNION ALL SELECT 1 FROM inbox WHERE kind = 'prompt' AND key = ?",
+        (message_id, message_id),
+    )
+    if taken is not None:
+        raise ConflictError(f"{message_id} was already used for another message")
 
 
 def _check_room(tx: Transaction, receiver: Address) -> None:
@@ -286,6 +308,6 @@ def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> Inbox
     changed = msgspec.structs.replace(row, body=body)
     for old in row.body.parts:
         if old.id not in {part.id for part in parts}:
-            transcript.remove_part(tx, old)
+            transcript.tell_removed(tx, old)
     _tell(tx, changed)
     return changed

@@ -26,16 +26,18 @@ NEVER_STARTED = "The process stopped before this tool started. It had no effect.
 DIED = MessageError("MessageAbortedError", {"message": "The process stopped during this step"})
 
 
-def closed(part: Part, now: int, words: str = INTERRUPTED) -> Part:
+def closed(
+    part: Part, now: int, *, ran: str = INTERRUPTED, never_started: str = NEVER_STARTED
+) -> Part:
     """`part` in a final state: text as far as it came, a tool as an error that says why."""
     match part:
         case ToolPart(state=ToolPending() as state):
             ended = ToolTime(now, now)
-            failed = ToolFailed(state.input, NEVER_STARTED, ended, {"interrupted": True})
+            failed = ToolFailed(state.input, never_started, ended, {"interrupted": True})
             return msgspec.structs.replace(part, state=failed)
         case ToolPart(state=ToolRunning() as state):
             metadata = {**(state.metadata or {}), "interrupted": True}
-            failed = ToolFailed(state.input, words, ToolTime(state.time.start, now), metadata)
+            failed = ToolFailed(state.input, ran, ToolTime(state.time.start, now), metadata)
             return msgspec.structs.replace(part, state=failed)
         case TextPart(time=Span() as span) | ReasoningPart(time=Span() as span):
             return msgspec.structs.replace(part, time=Span(span.start, span.end or now))

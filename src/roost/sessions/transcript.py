@@ -10,6 +10,7 @@ import msgspec
 
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError
+from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.sessions.models import AssistantInfo, Info, Message, decode_info, encode_info
@@ -92,7 +93,10 @@ def update_message(tx: Transaction, info: Info) -> None:
 
 def put_part(tx: Transaction, part: Part) -> None:
     """Add a part at the end of its message, or replace the part of that id with its text whole."""
-    changed = tx.run("UPDATE part SET data = ? WHERE id = ?", (encode_part(part), part.id))
+    changed = tx.run(
+        "UPDATE part SET data = ? WHERE id = ? AND message_id = ?",
+        (encode_part(part), part.id, part.message_id),
+    )
     if changed:
         tx.run("DELETE FROM part_tail WHERE part_id = ?", (part.id,))
     else:
@@ -108,6 +112,20 @@ def _insert_part(tx: Transaction, part: Part, number: int) -> None:
     )
 
 
+def with_free_ids(db: Reader, message: Message) -> Message:
+    """`message` with new ids in place of those that are taken, its own and its parts'."""
+    info = message.info
+    if seq_of(db, info.id) is not None:
+        fresh = new_id("message", after=last_id(db, info.session_id))
+        info = msgspec.structs.replace(info, id=fresh)
+    parts: dict[str, Part] = {}
+    for part in message.parts:
+        taken = part.id in parts or db.one("SELECT 1 FROM part WHERE id = ?", (part.id,))
+        own = new_id("part") if taken else part.id
+        parts[own] = msgspec.structs.replace(part, id=own, message_id=info.id)
+    return Message(info, tuple(parts.values()))
+
+
 def append_tail(tx: Transaction, part_id: str, text: str) -> None:
     """Save more text of a part that is still streaming. No event: clients have had the deltas."""
     tx.run(
@@ -120,6 +138,11 @@ def append_tail(tx: Transaction, part_id: str, text: str) -> None:
 def remove_part(tx: Transaction, part: Part) -> None:
     """Take a part out, for example of an attempt that failed."""
     tx.run("DELETE FROM part WHERE id = ?", (part.id,))
+    tell_removed(tx, part)
+
+
+def tell_removed(tx: Transaction, part: Part) -> None:
+    """Emit `message.part.removed`."""
     tx.emit(
         Event(
             "message.part.removed",

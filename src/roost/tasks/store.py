@@ -104,13 +104,15 @@ def _next_number(tx: Transaction, session_id: str, parent_id: str | None) -> int
 def move(tx: Transaction, session_id: str, task_id: str, how: Move, reason: str = "") -> Task:
     """Bring a task into another state.
 
-    Raises `ConflictError` for a move that its state does not allow, and for finishing a task
-    whose parts are not finished.
+    Raises `ConflictError` for a move that its state does not allow, for finishing a task whose
+    parts are not finished, and for reopening a part of a finished task.
     """
     task = get(tx, session_id, task_id)
     allowed, target = MOVES[how]
     if task.status not in allowed:
         raise ConflictError(f"task {task_id} is {task.status}; {how} is not possible")
+    if task.parent_id and how == "reopen" and get(tx, session_id, task.parent_id).status == "done":
+        raise ConflictError(f"task {task.parent_id} is done; reopen it first")
     if target == "done" and (open_parts := _open_parts(tx, task)):
         raise ConflictError(f"task {task_id} has open parts: {', '.join(open_parts)}")
     return _store(tx, msgspec.structs.replace(task, status=target, reason=reason), target)
