@@ -124,9 +124,14 @@ def _read_description(kind: type) -> str:
 
 
 def flat_schema(kind: type[Struct]) -> dict[str, Any]:
-    """JSON Schema of `kind` with every `$ref` replaced by what it names."""
+    """JSON Schema of `kind` with every `$ref` replaced by what it names.
+
+    An argument that may be left out is shown without `null`, which is accepted all the same.
+    """
     (schema,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    return _resolve(schema, definitions)
+    resolved = _resolve(schema, definitions)
+    resolved.pop("description", None)  # the docstring is for people; the tool has its own words
+    return resolved
 
 
 def _resolve(node: Any, definitions: dict[str, Any]) -> Any:
@@ -135,8 +140,15 @@ def _resolve(node: Any, definitions: dict[str, Any]) -> Any:
             return [_resolve(item, definitions) for item in cast("list[Any]", node)]
         case {"$ref": str(reference)}:
             return _resolve(definitions[reference.rpartition("/")[2]], definitions)
+        case {"anyOf": [choice, {"type": "null"}], "default": None}:
+            # What may be left out may also be null; a model need not be told both.
+            fields = cast("dict[str, Any]", node)
+            rest = {key: fields[key] for key in fields if key not in {"anyOf", "default"}}
+            return _resolve({**cast("dict[str, Any]", choice), **rest}, definitions)
         case dict():
             fields = cast("dict[str, Any]", node)
+            if "enum" in fields and "type" not in fields:
+                fields = {"type": "string", **fields}
             return {
                 key: _resolve(value, definitions)
                 for key, value in fields.items()

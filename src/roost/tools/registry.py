@@ -1,0 +1,67 @@
+"""Which tools there are, and which of them a model is shown."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from roost.llm.models import Model
+from roost.permissions.models import Layer
+from roost.permissions.rules import is_hidden
+from roost.tools.apply_patch import ApplyPatchTool
+from roost.tools.contract import Tool
+from roost.tools.edit import EditTool
+from roost.tools.question import QuestionTool
+from roost.tools.read import ReadTool
+from roost.tools.task import TaskTool
+from roost.tools.write import WriteTool
+
+_KINDS: Final[tuple[type[Tool[Any]], ...]] = (
+    ReadTool,
+    EditTool,
+    WriteTool,
+    ApplyPatchTool,
+    TaskTool,
+    QuestionTool,
+)
+"""In the order in which models are shown them; a change of it costs every session its cache."""
+_SMALL: Final = frozenset({"read", "glob", "grep", "edit", "write", "bash"})
+"""What a small local model can keep apart."""
+_OLDER_NAMES: Final = {"task": ("todowrite",)}
+"""OpenCode's names, under which a configuration may deny a tool."""
+
+
+def builtin_tools() -> dict[str, Tool[Any]]:
+    """Every tool of Roost by name, in a fixed order."""
+    return {kind.name: kind() for kind in _KINDS}
+
+
+_TOOLS: Final = builtin_tools()
+# Shared by all actors: what a tool knows of an actor hangs on the actor's ledger.
+
+
+def tools_for(layers: Sequence[Layer], model: Model, *, interactive: bool) -> dict[str, Tool[Any]]:
+    """The tools that `model` is shown under the rules of `layers`, in a fixed order.
+
+    `interactive`: somebody can answer questions. A tool whose every use would be denied is left
+    out; models that were trained on patches get `apply_patch` instead of `edit` and `write`.
+    """
+    left_out = {"edit", "write"} if _patches(model) else {"apply_patch"}
+    if not interactive:
+        left_out.add("question")
+    return {
+        name: tool
+        for name, tool in _TOOLS.items()
+        if name not in left_out
+        and (name in _SMALL or not model.small_prompt)
+        and not _is_denied(tool, layers)
+    }
+
+
+def _is_denied(tool: Tool[Any], layers: Sequence[Layer]) -> bool:
+    names = (tool.permission, *_OLDER_NAMES.get(tool.name, ()))
+    return any(is_hidden(name, layers) for name in names)
+
+
+def _patches(model: Model) -> bool:
+    """Whether the model is of the GPT line; their open weights are not."""
+    name = model.id.lower()
+    return "gpt" in name and "gpt-oss" not in name and not model.small_prompt

@@ -1,0 +1,113 @@
+"""The tool `task`: the session's list of tasks."""
+
+from typing import Annotated, Any, ClassVar, Literal, assert_never
+
+import msgspec
+from msgspec import Meta, Struct
+
+from roost.db.transaction import Reader, Transaction
+from roost.sessions.wire_names import wire_name
+from roost.tasks import store
+from roost.tasks.models import TERMINAL, Move, Status, Task
+from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput
+
+Action = Literal[
+    "create", "list", "get", "start", "block", "unblock", "done", "abandon", "reopen", "rename"
+]
+
+
+class TaskArguments(Struct, frozen=True, rename=wire_name):
+    """What to do with which task."""
+
+    action: Annotated[Action, Meta(description="What to do.")]
+    id: Annotated[str | None, Meta(description="The task, such as T1 or T1.2.")] = None
+    summary: Annotated[str | None, Meta(description="What is to be done, in one line.")] = None
+    parent_id: Annotated[str | None, Meta(description="For create: the task it is part of.")] = None
+    reason: Annotated[str | None, Meta(description="For block and abandon: why.")] = None
+    status: Annotated[
+        Status | Literal["all"] | None, Meta(description="For list: only tasks in this state.")
+    ] = None
+
+
+class TaskTool(Tool[TaskArguments]):
+    """Creates, moves and lists tasks."""
+
+    name: ClassVar[str] = "task"
+    parameters: ClassVar[type[Struct]] = TaskArguments
+    permission: ClassVar[str] = "todo"
+
+    async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutput:
+        """Do what `action` says."""
+        session, actor = context.actor.session_id, context.actor.actor_id
+        database = context.database
+        match arguments.action:
+            case "list":
+                tasks = await database.read(lambda db: store.listed(db, session))
+                return _list(tasks, arguments.status)
+            case "get":
+                return await database.read(lambda db: _get(db, session, _id(arguments)))
+            case "create":
+                summary = _needed(arguments.summary, "summary", "create")
+                parent = arguments.parent_id or None
+                task = await database.write(
+                    lambda tx: store.create(tx, session, summary, parent_id=parent, owner=actor)
+                )
+                return _output(f"Created {_line(task)}", task)
+            case "rename":
+                summary = _needed(arguments.summary, "summary", "rename")
+                task = await database.write(
+                    lambda tx: store.rename(tx, session, _id(arguments), summary)
+                )
+                return _output(_line(task), task)
+            case "start" | "block" | "unblock" | "done" | "abandon" | "reopen" as move:
+                return await database.write(lambda tx: _move(tx, session, arguments, move))
+            case _:
+                assert_never(arguments.action)
+
+
+def _move(tx: Transaction, session: str, arguments: TaskArguments, how: Move) -> ToolOutput:
+    task = store.move(tx, session, _id(arguments), how, arguments.reason or "")
+    left = [one for one in store.listed(tx, session) if one.status not in TERMINAL]
+    words = _line(task)
+    if how in {"done", "abandon"}:
+        following = f"; next: {_line(left[0])}" if left else ""
+        words += f"\n{len(left)} not finished{following}"
+    return _output(words, task)
+
+
+def _get(db: Reader, session: str, task_id: str) -> ToolOutput:
+    task = store.get(db, session, task_id)
+    parts = [one for one in store.listed(db, session) if one.id.startswith(f"{task.id}.")]
+    return _output("\n".join(_line(one) for one in (task, *parts)), task)
+
+
+def _list(tasks: list[Task], status: str | None) -> ToolOutput:
+    if status in {None, "all"}:
+        chosen = [one for one in tasks if status or one.status not in TERMINAL]
+    else:
+        chosen = [one for one in tasks if one.status == status]
+    lines = [_line(one) for one in chosen] or ["There is no such task."]
+    if hidden := len(tasks) - len(chosen):
+        lines.append(f"({hidden} more in other states)")
+    return ToolOutput("\n".join(lines), f"{len(chosen)} tasks", {"count": len(chosen)})
+
+
+def _output(words: str, task: Task) -> ToolOutput:
+    shown: dict[str, Any] = msgspec.to_builtins(task)
+    return ToolOutput(words, f"{task.id} {task.summary}", {"task": shown})
+
+
+def _line(task: Task) -> str:
+    depth = task.id.count(".")
+    why = f" ({task.reason})" if task.reason else ""
+    return f"{'  ' * depth}{task.id} [{task.status}] {task.summary}{why}"
+
+
+def _id(arguments: TaskArguments) -> str:
+    return _needed(arguments.id, "id", arguments.action)
+
+
+def _needed(value: str | None, name: str, action: str) -> str:
+    if not value or not value.strip():
+        raise ToolError(f"{action} needs {name}.")
+    return value.strip()
