@@ -91,7 +91,7 @@ class Worlds:
             asker=_Asker(self._gate, project, rules),
             session=session,
             place=place,
-            retry=RetryPolicy(),
+            retry=_retry_policy(project),
             hidden_environment=hidden,
             allow_private_hosts=False,
             resolve_model=resolve_model,
@@ -168,6 +168,17 @@ def _settings(project: Project) -> ModelSettings:
         config.enabled_providers,
         config.disabled_providers,
     )
+
+
+def _retry_policy(project: Project) -> RetryPolicy:
+    """The retry budgets, with the config's own number of tries."""
+    tries = project.loaded.config.limits.retries
+    policy = RetryPolicy()
+    if tries is None:
+        return policy
+    kinds = ("rate_limit", "server", "network", "unreadable")
+    budgets = {kind: msgspec.structs.replace(getattr(policy, kind), tries=tries) for kind in kinds}
+    return msgspec.structs.replace(policy, **budgets)
 
 
 def _secrets(project: Project) -> frozenset[str]:
