@@ -3,9 +3,9 @@
 import argparse
 import asyncio
 import importlib
+import os
 import signal
 import sys
-import threading
 from pathlib import Path
 
 from scripted_model.scenario import Scenario, Script, load, scenario
@@ -41,17 +41,21 @@ def _source(arguments: argparse.Namespace) -> Scenario | Script:
 
 
 def _stop_at_eof(model: ScriptedModel) -> None:
-    def watch() -> None:
-        sys.stdin.buffer.read()
-        model.request_stop()
+    descriptor = sys.stdin.fileno()
 
-    threading.Thread(target=watch, name="stdin", daemon=True).start()
+    def read() -> None:
+        if not os.read(descriptor, 4096):
+            model.request_stop()
+
+    asyncio.get_running_loop().add_reader(descriptor, read)
 
 
-async def _serve(model: ScriptedModel) -> None:
+async def _serve(model: ScriptedModel, *, until_eof: bool) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, model.request_stop)
+    if until_eof:
+        _stop_at_eof(model)
     await model.serve(on_ready=lambda: print(model.url, flush=True))
 
 
@@ -70,9 +74,7 @@ def main() -> None:
         port=arguments.port,
         log=arguments.log,
     )
-    if arguments.until_eof:
-        _stop_at_eof(model)
-    asyncio.run(_serve(model))
+    asyncio.run(_serve(model, until_eof=arguments.until_eof))
     for crash in model.crashes:
         print(f"scripted_model: {crash!r}", file=sys.stderr)
     sys.exit(1 if model.crashes else 0)

@@ -9,7 +9,7 @@ again from the same place: `Status(429), "pong"` is a retry that works.
 
 from collections import Counter
 
-from scripted_model.picture import Request, Turn
+from scripted_model.picture import Request
 from scripted_model.scenario import Reply, Scenario, Step
 
 
@@ -92,19 +92,16 @@ class Conversations:
         for each in call_ids:
             self._by_call[each] = root.by_call[each] = place
         if said := text.strip():
-            answers = sum(turn.role == "assistant" for turn in choice.request.turns)
+            answers = _answers(choice.request, len(choice.request.turns))
             root.by_text[said] = root.by_text[answers, said] = place
         if choice.request.cache_key:
             self._by_key[choice.request.cache_key] = place
 
     def _find(self, request: Request) -> Place:
         root = self._root(request)
-        before = sum(turn.role == "assistant" for turn in request.turns)
-        for turn in reversed(request.turns):
-            if turn.role != "assistant":
-                continue
-            before -= 1
-            if (place := self._known(root, before, turn)) is not None:
+        for at in range(len(request.turns) - 1, -1, -1):
+            turn = request.turns[at]
+            if turn.role == "assistant" and (place := self._known(root, request, at)) is not None:
                 return place
         # Nothing of ours is left in it: compacted, if its key was seen with other first words.
         last = self._by_key.get(request.cache_key) if request.cache_key else None
@@ -112,14 +109,17 @@ class Conversations:
             return last
         return root.place
 
-    def _known(self, root: Root, before: int, turn: Turn) -> Place | None:
+    def _known(self, root: Root, request: Request, at: int) -> Place | None:
+        turn = request.turns[at]
         for call in turn.calls:
             # A script may give the same id in two conversations; the own one counts first.
             place = root.by_call.get(call.id) or self._by_call.get(call.id)
             if place is not None:
                 return place
         said = turn.text.strip()
-        return root.by_text.get((before, said)) or root.by_text.get(said)
+        if said not in root.by_text:
+            return None
+        return root.by_text.get((_answers(request, at), said)) or root.by_text[said]
 
     def _root(self, request: Request) -> Root:
         system = "\n".join(request.system)
@@ -136,6 +136,10 @@ class Conversations:
 
 def _fits(step: Step, request: Request) -> bool:
     return step.when is None or step.when.fits(request)
+
+
+def _answers(request: Request, before: int) -> int:
+    return sum(turn.role == "assistant" for turn in request.turns[:before])
 
 
 def _first_words(request: Request) -> str:

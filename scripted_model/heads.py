@@ -8,7 +8,7 @@ from msgspec import Struct
 from scripted_model.grammar import Grammar, join
 from scripted_model.json_strict import JsonError, Object, items, lenient, loads
 from scripted_model.picture import Request
-from scripted_model.prompt_cache import Link, count_markers, link
+from scripted_model.prompt_cache import START, Link, count_markers, link
 from scripted_model.tool_rules import check_tools
 from scripted_model.violations import Violation
 
@@ -26,9 +26,9 @@ class Head(Struct, frozen=True):
     """The last block of the whole request is a cache breakpoint too."""
 
     @property
-    def chain(self) -> int:
-        """Hash of model, tools and system prompt."""
-        return self.links[-1].chain
+    def last(self) -> Link:
+        """Where the turns go on from."""
+        return self.links[-1]
 
 
 class Heads:
@@ -58,9 +58,9 @@ class Heads:
         if self._strict:
             known = {key: value for key, value in body.items() if key not in self._extra}
             found = [*grammar.check_head(known), *check_tools(request), *_check_system(request)]
-        chain = [link({"model": request.model}, 0)]
+        chain = [link({"model": request.model}, START)]
         for part in (*items(body, "tools"), *_system_parts(body)):
-            chain.append(link(part, chain[-1].chain))
+            chain.append(link(part, chain[-1]))
         markers = sum(count_markers(items(body, key)) for key in ("tools", "system"))
         marks_end = bool(body.get("cache_control"))
         return Head(request, tuple(found), tuple(chain), markers + marks_end, marks_end)

@@ -15,9 +15,8 @@ _BRANCHES: Final = 8
 
 
 class Entry(Struct, frozen=True):
-    """One turn that passed every check, and the state after it."""
+    """The state after a turn that passed every check."""
 
-    turn: Turn
     spot: Spot = Spot()
     links: int = 0
     """How many links the conversation has up to here."""
@@ -27,7 +26,7 @@ class Entry(Struct, frozen=True):
     """Images and documents up to here."""
 
 
-_START: Final = Entry(Turn("system", ()))
+_START: Final = Entry()
 
 
 class History:
@@ -35,13 +34,14 @@ class History:
 
     def __init__(self) -> None:
         self.raws: list[bytes] = []
+        self.turns: list[Turn] = []
         self.entries: list[Entry] = []
         self.links: list[Link] = []
         self.ids: dict[str, int] = {}
 
     @property
     def last(self) -> Entry:
-        """The last turn and the state after it."""
+        """The state after the last turn."""
         return self.entries[-1] if self.entries else _START
 
     def common(self, raws: list[bytes]) -> int:
@@ -56,25 +56,27 @@ class History:
 
     def cut(self, size: int) -> None:
         """Forget every turn after the first `size`."""
-        for entry in self.entries[size:]:
-            for call in entry.turn.calls:
+        for turn in self.turns[size:]:
+            for call in turn.calls:
                 self.ids.pop(call.id, None)
-        del self.raws[size:], self.entries[size:]
+        del self.raws[size:], self.turns[size:], self.entries[size:]
         del self.links[self.last.links :]
 
     def copy(self, size: int) -> "History":
         """A history of the first `size` turns; this one stays as it is."""
         other = History()
         other.raws = self.raws[:size]
+        other.turns = self.turns[:size]
         other.entries = self.entries[:size]
         other.links = self.links[: other.last.links]
         other.ids = {key: at for key, at in self.ids.items() if at < size}
         return other
 
-    def add(self, raw: bytes, entry: Entry, links: tuple[Link, ...]) -> None:
+    def add(self, raw: bytes, turn: Turn, entry: Entry, links: tuple[Link, ...]) -> None:
         """Append a turn that passed its checks."""
         self.links += links
-        for call in entry.turn.calls:
+        self.turns.append(turn)
+        for call in turn.calls:
             self.ids[call.id] = len(self.entries)
         self.raws.append(raw)
         self.entries.append(entry)

@@ -89,7 +89,10 @@ def split(body: bytes, key: str) -> tuple[bytes, list[bytes]]:
         items = [bytes(item) for item in msgspec.json.decode(raw, type=list[Raw])]
     except msgspec.DecodeError as error:
         raise JsonError(str(error)) from error
-    at = body.find(raw)
+    # Looking for the first bytes only is ten times faster, and nearly always right.
+    at = body.find(raw[:128])
+    if body[at : at + len(raw)] != raw:
+        at = body.find(raw)
     return body[:at] + b"[]" + body[at + len(raw) :], items
 
 

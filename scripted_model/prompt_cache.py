@@ -1,5 +1,6 @@
 """Tokens of a request, and how many of them an earlier request already paid for."""
 
+from bisect import bisect_left
 from typing import Any, Final, cast
 
 import msgspec
@@ -20,9 +21,14 @@ class Link(Struct, frozen=True):
 
     chain: int
     """Hash of this block and everything before it."""
-    tokens: int
-    marked: bool
+    upto: int
+    """Tokens of this block and everything before it."""
+    marked: bool = False
     """A cache breakpoint stands on it."""
+
+
+START: Final = Link(0, 0)
+"""What the first block of a prompt follows."""
 
 
 class Share(Struct, frozen=True):
@@ -39,25 +45,23 @@ def count_tokens(data: bytes | str) -> int:
     return -(-size // BYTES_A_TOKEN)
 
 
-def link(part: Any, chain: int) -> Link:
-    """The link of one block that follows `chain`."""
+def link(part: Any, before: Link, *, extra: int = 0) -> Link:
+    """The link of one block; `extra` tokens are for what its text does not show."""
     data = msgspec.json.encode(_canonical(part, media=False))
-    return Link(hash((chain, data)), count_tokens(data), is_marked(part))
+    tokens = before.upto + count_tokens(data) + extra
+    return Link(hash((before.chain, data)), tokens, is_marked(part))
 
 
-def links(item: Any, turn: Turn, chain: int) -> tuple[Link, ...]:
-    """The links of one message or item that follows `chain`."""
+def links(item: Any, turn: Turn, before: Link) -> tuple[Link, ...]:
+    """The links of one message or item."""
     if not isinstance(item, dict):
         return ()
     fields = cast("Object", item)
     blocks = items(fields, "content")
     frame = {key: value for key, value in fields.items() if key != "content"} if blocks else fields
-    found: list[Link] = []
-    for part in (frame, *blocks):
-        found.append(link(part, found[-1].chain if found else chain))
-    if extra := media_tokens(turn):
-        last = found[-1]
-        found[-1] = Link(last.chain, last.tokens + extra, last.marked)
+    found = [link(frame, before, extra=media_tokens(turn))]
+    for part in blocks:
+        found.append(link(part, found[-1]))
     return tuple(found)
 
 
@@ -103,23 +107,20 @@ class PromptCache:
         """How the tokens of the prompt `chain` divide; the prompt counts as seen from now on."""
         if dialect == "anthropic":
             return self._at_breakpoints(chain)
-        total = sum(link.tokens for link in chain)
-        at = 0
-        while at < len(chain) and chain[at].chain in self._seen:
-            at += 1
-        self._seen.update(link.chain for link in chain[at:])
-        return Share(total, read=sum(link.tokens for link in chain[:at]))
+        # Whoever saw a block saw all before it, so the first unseen one is found by halving.
+        at = bisect_left(chain, True, key=lambda each: each.chain not in self._seen)
+        self._seen.update(each.chain for each in chain[at:])
+        return Share(chain[-1].upto, read=chain[at - 1].upto if at else 0)
 
     def _at_breakpoints(self, chain: list[Link]) -> Share:
-        marks = [at for at, link in enumerate(chain) if link.marked]
-        total = sum(link.tokens for link in chain)
+        marks = [at for at, each in enumerate(chain) if each.marked]
+        total = chain[-1].upto
         if not marks:
             return Share(total)
-        hit = max((self._hit(chain, mark) for mark in marks), default=-1)
+        hit = max(self._hit(chain, mark) for mark in marks)
         self._written.update(chain[mark].chain for mark in marks)
-        read = sum(link.tokens for link in chain[: hit + 1])
-        upto = sum(link.tokens for link in chain[: marks[-1] + 1])
-        return Share(total, read=read, written=max(0, upto - read))
+        read = chain[hit].upto if hit >= 0 else 0
+        return Share(total, read=read, written=max(0, chain[marks[-1]].upto - read))
 
     def _hit(self, chain: list[Link], mark: int) -> int:
         for at in range(mark, max(-1, mark - LOOKBACK), -1):

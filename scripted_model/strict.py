@@ -66,7 +66,7 @@ class Reader:
             head = self._heads.read(grammar, skeleton)
         except JsonError as error:
             return Reading(bare, (_not_json(error),))
-        owner = f"{dialect} {head.request.model} {head.chain}"
+        owner = f"{dialect} {head.request.model} {head.last.chain}"
         history = self._histories.find(owner, raws)
         known = len(history.raws)
         found = list(head.violations)
@@ -86,11 +86,12 @@ class Reader:
         try:
             skeleton, raws = split(body, _GRAMMARS[dialect].list_key)
             head = self._counting.read(_GRAMMARS[dialect], skeleton)
-            turns = [(item, _GRAMMARS[dialect].turn(item)) for item in map(lenient, raws)]
+            last = head.last
+            for item in map(lenient, raws):
+                last = links(item, _GRAMMARS[dialect].turn(item), last)[-1]
         except JsonError:
             return 0
-        chain = [*head.links, *(link for item, turn in turns for link in links(item, turn, 0))]
-        return sum(link.tokens for link in chain)
+        return last.upto
 
     def _extend(
         self, grammar: Grammar, head: Head, history: History, raws: list[bytes]
@@ -114,9 +115,9 @@ class Reader:
                 if found or isinstance(after, Violation):
                     return found
                 spot = after
-            chain = history.links[-1].chain if history.links else head.chain
-            new = links(item, turn, chain)
-            history.add(raws[at], _entry(before, turn, spot, new, count_markers(item)), new)
+            new = links(item, turn, history.links[-1] if history.links else head.last)
+            entry = _entry(before, turn, spot, new, count_markers(item))
+            history.add(raws[at], turn, entry, new)
         return []
 
     def _check_turn(self, request: Request, turn: Turn, where: str) -> list[Violation]:
@@ -145,7 +146,7 @@ class Reader:
 
     def _check_thinking(self, request: Request, history: History, known: int) -> list[Violation]:
         """Thinking left out of the answers that the new turns belong to."""
-        turns = [entry.turn for entry in history.entries]
+        turns = history.turns
         spoken = max((at for at in range(known, len(turns)) if _is_spoken(turns[at])), default=0)
         found: list[Violation] = []
         for at in range(max(known, spoken, 1), len(turns)):
@@ -162,7 +163,6 @@ class Reader:
 
 def _entry(before: Entry, turn: Turn, spot: Spot, new: tuple[Link, ...], markers: int) -> Entry:
     return Entry(
-        turn=turn,
         spot=spot,
         links=before.links + len(new),
         markers=before.markers + markers,
@@ -182,7 +182,7 @@ def _not_json(error: JsonError) -> Violation:
 
 
 def _complete(head: Request, history: History, headers: dict[str, str], body: bytes) -> Request:
-    turns = head.turns or tuple(entry.turn for entry in history.entries)
+    turns = head.turns or tuple(history.turns)
     system = list(head.system)
     for turn in turns:
         if turn.role != "system":
