@@ -1,7 +1,7 @@
 """From the chunks of an answer to its events, with a bound on every silence."""
 
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from roost.llm.models import Finish, Model, ModelError, StreamEvent
@@ -31,16 +31,18 @@ async def events_of(
     parser = EventParser()
     wait, heard = first_byte, time.monotonic()
     while (chunk := await _next(answer, decoder, wait)) is not None:
-        for item in _parsed(parser, chunk, model):
-            for event in decoder.feed(item):
-                heard = time.monotonic()
-                yield event
-                if isinstance(event, Finish):
-                    await _drain(answer)
-                    return
-        wait = TAIL_TIMEOUT if decoder.finished else model.idle_timeout
-        if time.monotonic() - heard > PING_PATIENCE * model.idle_timeout:
+        events = _events(parser, decoder, chunk, model)
+        for event in events:
+            yield event
+        now = time.monotonic()
+        if events:
+            heard = now
+            if type(events[-1]) is Finish:
+                await _drain(answer)
+                return
+        elif now - heard > PING_PATIENCE * model.idle_timeout:
             raise ModelError("network", f"{model.provider} sends nothing but signs of life")
+        wait = TAIL_TIMEOUT if decoder.finished else model.idle_timeout
     for event in _last(parser, decoder, model):
         yield event
 
@@ -55,11 +57,14 @@ async def _next(answer: Answer, decoder: Decoder, wait: float) -> bytes | None:
         raise
 
 
-def _parsed(parser: EventParser, chunk: bytes, model: Model) -> Iterator[bytes]:
+def _events(parser: EventParser, decoder: Decoder, chunk: bytes, model: Model) -> list[StreamEvent]:
     try:
-        yield from (event.data for event in parser.feed(chunk))
+        items = parser.feed(chunk)
     except EventTooLargeError:
         raise _unreadable(model, f"sent a piece of more than {MAX_EVENT_BYTES} bytes") from None
+    if len(items) == 1:
+        return decoder.feed(items[0].data)
+    return [event for item in items for event in decoder.feed(item.data)]
 
 
 def _last(parser: EventParser, decoder: Decoder, model: Model) -> list[StreamEvent]:

@@ -44,20 +44,14 @@ class ModelClient:
         """
         self._transport.client(base_url)
 
-    async def stream(
-        self, request: ModelRequest, cache: EncodingCache
-    ) -> AsyncGenerator[StreamEvent]:
+    def stream(self, request: ModelRequest, cache: EncodingCache) -> AsyncGenerator[StreamEvent]:
         """Ask the model; the last event is a `Finish`.
 
         `cache` belongs to the actor and holds its encoded history. Raises ModelError.
         """
         if request.model.dialect == "pydantic-ai":
-            events = self._others.stream(request)
-        else:
-            events = self._over_http(request, cache)
-        async with aclosing(events):
-            async for event in events:
-                yield event
+            return self._others.stream(request)
+        return self._over_http(request, cache)
 
     async def list_models(
         self, endpoint: Model, timeout: float = LIST_TIMEOUT

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from roost import __version__
 from roost.llm.errors import Refusal, classify, redacted
 from roost.llm.models import Model, ModelError
+from roost.llm.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -35,18 +37,22 @@ _KEPT_CONNECTIONS: Final = 64
 
 
 class Answer:
-    """The body of a successful response, read chunk by chunk."""
+    """The body of a successful response, read chunk by chunk within one task."""
 
-    def __init__(self, response: httpx2.Response, model: Model) -> None:
+    def __init__(self, response: httpx2.Response, model: Model, patience: Patience) -> None:
         self.media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self._model = model
-        self._chunks = response.aiter_bytes()
+        self._patience = patience
+        # Straight from the connection: the layers above only decompress, and nothing is compressed.
+        packed = "content-encoding" in response.headers
+        stream = response.aiter_bytes() if packed else response.stream
+        assert isinstance(stream, AsyncIterable)
+        self._chunks = aiter(stream)
 
     async def chunk(self, timeout: float) -> bytes | None:
         """The next bytes, None at the end. Raises ModelError `network` after `timeout` seconds."""
         try:
-            async with asyncio.timeout(timeout):
-                return await anext(self._chunks, None)
+            return await self._patience.wait(anext(self._chunks, None), timeout)
         except TimeoutError:
             raise _network(self._model, f"sent nothing for {timeout:.0f} s") from None
         except Exception as error:
@@ -104,10 +110,11 @@ class Transport:
         sent |= headers | model.headers
         response = await self._open(model, url, headers=sent, body=body, timeout=timeout)
         try:
-            answer = Answer(response, model)
-            if response.status_code != 200:
-                raise await _refusal(response, answer, model, body or b"")
-            yield answer
+            with Patience() as patience:
+                answer = Answer(response, model, patience)
+                if response.status_code != 200:
+                    raise await _refusal(response, answer, model, body or b"")
+                yield answer
         finally:
             await response.aclose()
 

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from roost.llm.models import Model, ModelRequest, ToolSpec
 from roost.llm.providers.anthropic_writer import CACHE_MARK, AnthropicWriter, text_block
 from roost.llm.providers.cache import EncodingCache, mark
-from roost.llm.providers.wire import WireRequest, merged, to_json
+from roost.llm.providers.wire import WireRequest, closed_body, merged, to_json
 
 API_VERSION: Final = "2023-06-01"
 _MARKED_GROUPS: Final = 2
@@ -39,9 +39,8 @@ def version_of(model_id: str) -> tuple[int, int] | None:
 def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     """`request` for `POST /messages`."""
     writer = AnthropicWriter(request.model)
-    groups = cache.groups(request.messages, writer)
-    messages = [group.data(writer) for group in groups]
-    mark(messages, groups, writer, _MARKED_GROUPS)
+    sent = cache.history(request.messages, writer)
+    mark(sent, writer, _MARKED_GROUPS)
     fields = parameters(request)
     body = to_json(fields)[:-1]
     if request.tools:
@@ -50,11 +49,11 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     system = cache.memo("anthropic-system", request.system, lambda: _system(request.system))
     if system:
         body += b',"system":' + system
-    body += b',"messages":[' + b",".join(messages) + b"]}"
-    sent = headers(request.model)
+    body = closed_body(body, b"messages", sent.parts)
+    heads = headers(request.model)
     if request.tools and fields.get("thinking", {}).get("type") == "enabled":
-        sent["anthropic-beta"] = _INTERLEAVED
-    return WireRequest("/messages", sent, body)
+        heads["anthropic-beta"] = _INTERLEAVED
+    return WireRequest("/messages", heads, body)
 
 
 def headers(model: Model) -> dict[str, str]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from roost.llm.models import AssistantMessage, Message, ToolCall
 from roost.llm.providers.media import sendable, to_drop
-from roost.llm.providers.transcript import Group, MarkingWriter, Piece, Transcript, Writer
+from roost.llm.providers.transcript import MarkingWriter, Piece, Sent, Transcript, Writer
 
 
 class _Entry(Struct, frozen=True):
@@ -45,8 +45,8 @@ class EncodingCache:
         self._memos[name] = (owner, data)
         return data
 
-    def groups(self, messages: tuple[Message, ...], writer: Writer) -> list[Group]:
-        """`messages` in groups ready to be joined."""
+    def history(self, messages: tuple[Message, ...], writer: Writer) -> Sent:
+        """`messages` as `writer` writes them."""
         done = len(self._done)
         if (
             self._transcript is None
@@ -57,14 +57,14 @@ class EncodingCache:
             return self._from_the_start(messages, writer)
         self._extend(self._transcript, messages[done:], writer)
         self._done = messages
-        return self._transcript.ended()
+        return self._transcript.sent()
 
     def _drop_count(self, new: tuple[Message, ...], writer: Writer) -> int:
         for message in new:
             self._sizes += sendable(message, writer.model)
         return to_drop(self._sizes)
 
-    def _from_the_start(self, messages: tuple[Message, ...], writer: Writer) -> list[Group]:
+    def _from_the_start(self, messages: tuple[Message, ...], writer: Writer) -> Sent:
         if self._scope != writer.scope:
             self._entries = {}
         self._scope = writer.scope
@@ -76,7 +76,7 @@ class EncodingCache:
         self._entries = {}
         self._extend(self._transcript, messages, writer, old)
         self._done = messages
-        return self._transcript.ended()
+        return self._transcript.sent()
 
     def _extend(
         self,
@@ -107,8 +107,9 @@ class EncodingCache:
         return known.pieces
 
 
-def mark(parts: list[bytes], groups: list[Group], writer: MarkingWriter, count: int) -> None:
+def mark(sent: Sent, writer: MarkingWriter, count: int) -> None:
     """Put a cache breakpoint at the end of the last `count` groups that are not the model's."""
-    found = (i for i in range(len(groups) - 1, -1, -1) if groups[i].role != "assistant")
+    indices = range(len(sent.groups) - 1, -1, -1)
+    found = (i for i in indices if sent.groups[i][-1].role != "assistant")
     for index in islice(found, count):
-        parts[index] = writer.render_marked(groups[index].pieces)
+        sent.parts[index] = writer.render_marked(sent.groups[index])

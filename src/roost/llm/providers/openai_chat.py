@@ -11,8 +11,8 @@ from roost.llm.models import Model, ModelRequest, ToolSpec
 from roost.llm.providers.cache import EncodingCache, mark
 from roost.llm.providers.chat_writer import CACHE_MARK, FILLER, ChatWriter, text_part
 from roost.llm.providers.quirks import Quirks, quirks_of
-from roost.llm.providers.transcript import Group
-from roost.llm.providers.wire import WireRequest, merged, text_json, to_json
+from roost.llm.providers.transcript import Sent
+from roost.llm.providers.wire import WireRequest, closed_body, merged, text_json, to_json
 
 _MARKED_GROUPS: Final = 2
 
@@ -21,29 +21,28 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     """`request` for `POST /chat/completions`."""
     quirks = quirks_of(request.model)
     writer = ChatWriter(request.model, quirks, tools_in_play=bool(request.tools))
-    groups = cache.groups(request.messages, writer)
-    messages = [group.data(writer) for group in groups]
+    sent = cache.history(request.messages, writer)
     if quirks.cache_marks:
-        mark(messages, groups, writer, _MARKED_GROUPS)
+        mark(sent, writer, _MARKED_GROUPS)
     if quirks.filler_after_tool:
-        _fill(messages, groups)
+        _fill(sent)
     system = cache.memo(
         f"chat-system-{quirks.cache_marks}", request.system, lambda: _system(request.system, quirks)
     )
-    if system:
-        messages.insert(0, system)
+    messages = [system, *sent.parts] if system else sent.parts
     head = to_json(parameters(request, quirks))[:-1]
     if request.tools:
         tools = cache.memo("chat-tools", request.tools, lambda: _tools(request.tools))
         head += b',"tools":' + tools
-    body = head + b',"messages":[' + b",".join(messages) + b"]}"
+    body = closed_body(head, b"messages", messages)
     return WireRequest("/chat/completions", headers(request.model, quirks), body)
 
 
-def _fill(messages: list[bytes], groups: list[Group]) -> None:
-    for index in range(1, len(groups)):
-        if groups[index - 1].role == "tool" and groups[index].role == "user":
-            messages[index] = FILLER + b"," + messages[index]
+def _fill(sent: Sent) -> None:
+    for index in range(1, len(sent.groups)):
+        before, after = sent.groups[index - 1][-1], sent.groups[index][0]
+        if before.role == "tool" and after.role == "user":
+            sent.parts[index] = FILLER + b"," + sent.parts[index]
 
 
 def headers(model: Model, quirks: Quirks) -> dict[str, str]:

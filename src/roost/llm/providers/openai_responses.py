@@ -11,14 +11,13 @@ from roost.llm.providers.cache import EncodingCache
 from roost.llm.providers.openai_chat import headers, is_strict
 from roost.llm.providers.quirks import quirks_of
 from roost.llm.providers.responses_writer import ResponsesWriter
-from roost.llm.providers.wire import WireRequest, merged, text_json, to_json
+from roost.llm.providers.wire import WireRequest, closed_body, merged, text_json, to_json
 
 
 def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     """`request` for `POST /responses`."""
     writer = ResponsesWriter(request.model)
-    groups = cache.groups(request.messages, writer)
-    items = b",".join([group.data(writer) for group in groups])
+    sent = cache.history(request.messages, writer)
     body = to_json(parameters(request))[:-1]
     if request.tools:
         tools = cache.memo("responses-tools", request.tools, lambda: _tools(request.tools))
@@ -26,7 +25,7 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     system = cache.memo("responses-system", request.system, lambda: _system(request.system))
     if system:
         body += b',"instructions":' + system
-    body += b',"input":[' + items + b"]}"
+    body = closed_body(body, b"input", sent.parts)
     return WireRequest("/responses", headers(request.model, quirks_of(request.model)), body)
 
 

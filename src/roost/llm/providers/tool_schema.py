@@ -29,7 +29,14 @@ from roost.llm.providers.media import note
 from roost.llm.providers.openai_chat import headers, parameters
 from roost.llm.providers.quirks import quirks_of
 from roost.llm.providers.transcript import Piece, Role
-from roost.llm.providers.wire import EMPTY_OUTPUT, WireRequest, object_json, text_json, to_json
+from roost.llm.providers.wire import (
+    EMPTY_OUTPUT,
+    WireRequest,
+    closed_body,
+    object_json,
+    text_json,
+    to_json,
+)
 
 _BLIND: Final = "was left out: this model reads only text"
 _RULES: Final = """\
@@ -48,7 +55,7 @@ def applies(request: ModelRequest) -> bool:
 def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     """`request` for `POST /chat/completions`, its tools as a schema of the answer."""
     writer = SchemaWriter(request.model)
-    groups = cache.groups(request.messages, writer)
+    sent = cache.history(request.messages, writer)
     quirks = quirks_of(request.model)
     plain = replace(request, tools=(), output_schema=None)
     fields = parameters(plain, quirks)
@@ -58,8 +65,8 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     rules = _RULES + "\n".join(_line(tool) for tool in request.tools)
     system = "\n\n".join(block for block in (*request.system, rules) if block.strip())
     messages = [b'{"role":"system","content":' + text_json(system) + b"}"]
-    messages += [group.data(writer) for group in groups]
-    body = to_json(fields)[:-1] + b',"messages":[' + b",".join(messages) + b"]}"
+    messages += sent.parts
+    body = closed_body(to_json(fields)[:-1], b"messages", messages)
     return WireRequest("/chat/completions", headers(request.model, quirks), body)
 
 

@@ -62,36 +62,22 @@ class MarkingWriter(Writer, Protocol):
         ...
 
 
-class Group:
-    """Neighbouring pieces that are sent as one message."""
+class Sent(Struct, frozen=True):
+    """A whole history, ready to be joined by commas."""
 
-    def __init__(self, piece: Piece) -> None:
-        self.pieces = [piece]
-        self._data = b""
-
-    @property
-    def role(self) -> Role:
-        """The role of the last piece."""
-        return self.pieces[-1].role
-
-    def add(self, piece: Piece) -> None:
-        """Append `piece`."""
-        self.pieces.append(piece)
-        self._data = b""
-
-    def data(self, writer: Writer) -> bytes:
-        """The group as sent."""
-        if not self._data:
-            self._data = writer.render(self.pieces)
-        return self._data
+    parts: list[bytes]
+    """The groups as sent; the caller's own list."""
+    groups: list[list[Piece]]
+    """What each part was rendered from; not to be changed."""
 
 
 class Transcript:
-    """Groups under construction."""
+    """Groups of neighbouring pieces, each sent as one message. All but the last are rendered."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._groups: list[Group] = []
+        self._groups: list[list[Piece]] = []
+        self._rendered: list[bytes] = []
         self._pairing = Pairing()
 
     def add(self, message: Message, encode: Callable[[Message], tuple[Piece, ...]]) -> None:
@@ -103,15 +89,20 @@ class Transcript:
 
     def _append(self, piece: Piece) -> None:
         if not self._groups and piece.role != "user":
-            self._groups = [Group(first) for first in self._writer.pieces(START, 0)]
-        if self._groups and self._writer.joins(self._groups[-1].role, piece.role):
-            self._groups[-1].add(piece)
-        else:
-            self._groups.append(Group(piece))
+            for first in self._writer.pieces(START, 0):
+                self._append(first)
+        if self._groups and self._writer.joins(self._groups[-1][-1].role, piece.role):
+            self._groups[-1].append(piece)
+            return
+        if self._groups:
+            self._rendered.append(self._writer.render(self._groups[-1]))
+        self._groups.append([piece])
 
-    def ended(self) -> list[Group]:
+    def sent(self) -> Sent:
         """All groups, and behind a last word of the model something that it can answer."""
-        if self._groups and self._groups[-1].role != "assistant":
-            return self._groups
-        last = self._pairing.missing() or CONTINUE
-        return [*self._groups, *(Group(piece) for piece in self._writer.pieces(last, 0))]
+        groups = self._groups
+        if not groups or groups[-1][-1].role == "assistant":
+            last = self._pairing.missing() or CONTINUE
+            groups = [*groups, *([piece] for piece in self._writer.pieces(last, 0))]
+        late = [self._writer.render(pieces) for pieces in groups[len(self._rendered) :]]
+        return Sent([*self._rendered, *late], groups)
