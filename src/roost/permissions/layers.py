@@ -7,7 +7,7 @@ from typing import Final
 from roost.config.loaded import LayerKind, PermissionLayer
 from roost.permissions.models import Layer, Rank, Rule
 from roost.permissions.rules import rules_of, rules_of_tools
-from roost.permissions.wildcards import READ_ONLY
+from roost.permissions.wildcards import OUTSIDE, READ_ONLY
 
 _CONFIG_FILES: Final = ("roost.json", "roost.jsonc", "opencode.json", "opencode.jsonc")
 _EXAMPLES: Final = ("*.env.example", "*.env.sample", "*.env.template")
@@ -23,6 +23,7 @@ def _defaults() -> tuple[Rule, ...]:
     for name in (*_CONFIG_FILES, ".roost/*", ".opencode/*"):
         rules += [Rule("edit", pattern, "ask") for pattern in (name, f"*/{name}")]
     rules += [Rule("edit", pattern, "allow") for pattern in (".roost/plans/*", "*/.roost/plans/*")]
+    rules += [Rule("edit", OUTSIDE, "ask")]
     rules += [Rule("bash", "*", "ask"), Rule("bash", READ_ONLY, "allow")]
     return tuple(rules)
 

@@ -15,7 +15,8 @@ class Rule(Struct, frozen=True):
 
     permission: str
     pattern: str
-    """`@read-only` matches shell commands that are proved to change nothing."""
+    """`@read-only` matches shell commands that are proved to change nothing, `@outside` paths that
+    are not in the project."""
     action: Action
 
 
@@ -48,6 +49,10 @@ class Traits(Struct, frozen=True):
     """Its meaning cannot be told from its text: no allow but one of everything (`*`) matches."""
     stem: str | None = None
     """The known beginning, where the rest of the text is only known when it runs."""
+    glob: bool = False
+    """The text is a pattern of file names: an ask or deny matches if it could be about one."""
+    outside: bool = False
+    """It lies outside the project."""
 
 
 class PermissionRequest(Struct, frozen=True):
@@ -64,6 +69,8 @@ class PermissionRequest(Struct, frozen=True):
     that names this very permission allows it."""
     needs_person: bool = False
     """Not even "yes to all" of a run without a person allows it."""
+    also: tuple[str, ...] = ()
+    """Further permissions whose denies count, so that one question is enough."""
     traits: tuple[Traits, ...] = ()
     """One for each pattern, or none at all."""
 

@@ -18,7 +18,14 @@ from roost.permissions.models import (
     Traits,
     Verdict,
 )
-from roost.permissions.wildcards import READ_ONLY, literal_start, matches, normal_pattern
+from roost.permissions.wildcards import (
+    OUTSIDE,
+    READ_ONLY,
+    literal_start,
+    matches,
+    may_overlap,
+    normal_pattern,
+)
 
 _EDITING: Final = {"write", "edit", "multiedit", "patch", "apply_patch", "notebook_edit"}
 _STRICTNESS: Final[dict[Action, int]] = {"allow": 0, "ask": 1, "deny": 2}
@@ -94,7 +101,9 @@ def _decide(
 ) -> Decision:
     current = Decision(pattern, "ask", None, "")
     for layer in layers:
-        rule = _last_match(layer.rules, request, pattern, traits)
+        if denied := _denied_otherwise(request, pattern, traits, layer):
+            return denied
+        rule = _last_match(layer.rules, request.permission, pattern, traits)
         if rule is None:
             continue
         opinion = Decision(pattern, _weight(rule, layer, request), rule, layer.name)
@@ -111,6 +120,17 @@ def _decide(
     return current
 
 
+def _denied_otherwise(
+    request: PermissionRequest, pattern: str, traits: Traits, layer: Layer
+) -> Decision | None:
+    """The deny of `layer` under another permission that the request is also about."""
+    for permission in request.also if layer.binding else ():
+        rule = _last_match(layer.rules, permission, pattern, traits)
+        if rule is not None and rule.action == "deny":
+            return Decision(pattern, "deny", rule, layer.name)
+    return None
+
+
 def _weight(rule: Rule, layer: Layer, request: PermissionRequest) -> Action:
     """The action of a matching rule; a forced request turns most allows into asks."""
     if rule.action != "allow":
@@ -122,10 +142,10 @@ def _weight(rule: Rule, layer: Layer, request: PermissionRequest) -> Action:
 
 
 def _last_match(
-    rules: tuple[Rule, ...], request: PermissionRequest, pattern: str, traits: Traits
+    rules: tuple[Rule, ...], permission: str, pattern: str, traits: Traits
 ) -> Rule | None:
     for rule in reversed(rules):
-        if matches(rule.permission, request.permission) and _fits(rule, pattern, traits):
+        if matches(rule.permission, permission) and _fits(rule, pattern, traits):
             return rule
     return None
 
@@ -135,10 +155,14 @@ def _fits(rule: Rule, pattern: str, traits: Traits) -> bool:
         return True
     if rule.pattern == READ_ONLY:
         return traits.read_only
+    if rule.pattern == OUTSIDE:
+        return traits.outside
     if traits.opaque and rule.action == "allow":
         return False
     if any(matches(rule.pattern, one) for one in (pattern, *traits.same)):
         return True
+    if traits.glob and rule.action != "allow":
+        return any(may_overlap(one, rule.pattern) for one in (pattern, *traits.same))
     return rule.action == "deny" and any(matches(rule.pattern, one) for one in traits.covers)
 
 
@@ -151,7 +175,11 @@ def _unless_denied_in_part(
     for layer in layers:
         for rule in layer.rules:
             about = rule.action == "deny" and matches(rule.permission, request.permission)
-            if about and rule.pattern not in {"*", READ_ONLY} and _may_become(traits.stem, rule):
+            if (
+                about
+                and rule.pattern not in {"*", READ_ONLY, OUTSIDE}
+                and _may_become(traits.stem, rule)
+            ):
                 return Decision(allowed.pattern, "ask", rule, layer.name)
     return allowed
 

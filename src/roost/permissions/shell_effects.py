@@ -42,8 +42,7 @@ def loss_of(call: Invocation) -> Loss | None:
     name = call.name
     if name in _DELETERS:
         given = arguments(call.words[1:], values=_DELETERS[name])
-        unseen = (Word("what it is given", exact=False),) if call.more else ()
-        return Loss((*given.operands, *unseen))
+        return Loss((*(word for word in given.operands if not word.pipe), *_unseen(call)))
     if name == "find":
         return Loss(_find_starts(call)) if any(w.text == "-delete" for w in call.words) else None
     if name == "dd":
@@ -60,6 +59,15 @@ def loss_of(call: Invocation) -> Loss | None:
     return None
 
 
+def _unseen(call: Invocation) -> tuple[Word, ...]:
+    """What is deleted because another command found it."""
+    if not call.more:
+        return ()
+    if call.fed_by is not None and call.fed_by.name == "find":
+        return _find_starts(call.fed_by)
+    return (Word("what it is given", exact=False),)
+
+
 def _after(word: Word, prefix: str) -> Word:
     text = word.text.removeprefix(prefix)
     return Word(text, word.exact, word.stem.removeprefix(prefix), word.glob)
@@ -72,8 +80,15 @@ def _find_starts(call: Invocation) -> tuple[Word, ...]:
             continue
         if word.exact and word.text[:1] in {"-", "(", "!"}:
             break
-        starts.append(word)
-    return tuple(starts) or (Word(".", stem="."),)
+        starts.append(_below(word))
+    return tuple(starts) or (_below(Word(".", stem=".")),)
+
+
+def _below(folder: Word) -> Word:
+    """What is in a folder, which is less than the folder itself."""
+    if not folder.exact:
+        return folder
+    return Word(f"{folder.text}/*", exact=False, stem=f"{folder.text}/", glob=True)
 
 
 def kill_of(call: Invocation) -> Kill | None:

@@ -14,7 +14,7 @@ _VALUED: Final = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec
 _QUIET: Final = {"-C", "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"}
 _QUIET_SETTINGS: Final = ("color.", "core.quotepath=", "core.pager=cat", "diff.noprefix=")
 
-_READING: Final = {
+READING: Final = {
     *("status", "log", "show", "diff", "shortlog", "whatchanged", "blame", "annotate", "grep"),
     *("ls-files", "ls-tree", "rev-parse", "rev-list", "describe", "name-rev", "merge-base"),
     *("cherry", "count-objects", "check-ignore", "check-attr", "for-each-ref", "show-ref"),
@@ -92,7 +92,7 @@ def git_use(call: Invocation) -> Use:
 def _only_reads(git: GitCall, given: Arguments) -> bool:
     operands = [word.text for word in given.operands]
     names = {option.name for option in given.options}
-    if git.subcommand in _READING:
+    if git.subcommand in READING:
         return not given.has(*_REFUSED)
     if git.subcommand in {"branch", "tag"}:
         listing = bool(names & set(_LISTING)) or (git.subcommand == "tag" and "-n" in names)

@@ -1,6 +1,7 @@
 """Takes a shell command line apart into simple commands, with a short cut for plain ones."""
 
 import re
+from pathlib import Path
 from typing import Final
 
 from roost.permissions.shell_words import Folders, Script, Simple, plain_word
@@ -10,6 +11,14 @@ _NOT_PLAIN: Final = re.compile(
     r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|in|function|select|time|coproc"
     r"|export|declare|typeset|local|readonly|unset|unsetenv)(?: |$)|[A-Za-z_]\w*="
 )
+
+
+def is_folder(path: str) -> bool:
+    """Whether a `cd` to `path` succeeds."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def read_script(command: str, folder: str, home: str) -> Script:
@@ -41,7 +50,7 @@ def parsed_script(command: str, folders: Folders, home: str) -> Script:
     # A script that may set HOME makes `~` unknown.
     mentions = len(re.findall(r"HOME", command))
     fixed = mentions == len(re.findall(r"\$HOME\b|\$\{HOME\}", command))
-    walk = Walk(home if fixed else None, doubt)
+    walk = Walk(home if fixed else None, doubt, is_folder)
     try:
         walk.visit(root, folders)
     except RecursionError:

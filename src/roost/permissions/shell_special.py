@@ -122,9 +122,7 @@ def _date(call: Invocation) -> Use:
 
 def _test(call: Invocation) -> Use:
     """`-v` and `-R` take a name that may hold code in its index."""
-    return Use(
-        all((word.exact and word.text not in {"-v", "-R"}) or _quiet(word) for word in call.words)
-    )
+    return Use(all(_tests_value(word) for word in call.words))
 
 
 def _tests_value(word: Word) -> bool:

@@ -255,6 +255,9 @@ def _inside(
 
 
 def _filled(word: Word) -> Word:
+    """The place where a path is filled in; a path with something added is not known at all."""
+    if word.text == "{}":
+        return Word(word.text, exact=False, pipe=True)
     return unknown_word(word.text) if "{}" in word.text else word
 
 
@@ -269,7 +272,7 @@ def _more_from_input(call: Invocation, inner: Invocation) -> Invocation:
     mark = next((one for one in (*following, *marks) if one), "")
     words = inner.words
     if mark:
-        words = tuple(unknown_word(w.text) if mark in w.text else w for w in words)
+        words = tuple(_filled(Word(w.text.replace(mark, "{}"), w.exact, w.stem)) for w in words)
     return msgspec.structs.replace(inner, words=words, more=True, fed_by=call.feeder)
 
 

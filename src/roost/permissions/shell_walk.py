@@ -1,12 +1,13 @@
 """The simple commands of a shell command line, each with the folders it may run in.
 
-A command line is walked in the order bash runs it. After `cd x && …` the folder is `x`, after
-`cd x; …` it may also be the old one, in a subshell it ends with it; where it cannot be told, it is
-unknown.
+A command line is walked in the order bash runs it. After `cd x && …` the folder is `x`; after
+`cd x; …` it may also be the old one if there is no `x`; a `cd` in a subshell ends with it. Where it
+cannot be told, it is unknown.
 """
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -71,8 +72,9 @@ def _union(one: Folders, other: Folders) -> Folders:
 class Walk:
     """One pass over a tree."""
 
-    def __init__(self, home: str | None, doubt: str) -> None:
+    def __init__(self, home: str | None, doubt: str, is_folder: Callable[[str], bool]) -> None:
         self.home = home
+        self.is_folder = is_folder
         self.commands: list[Simple] = []
         self.redirects: list[Redirect] = []
         self.doubts = [doubt] if doubt else []
@@ -296,7 +298,9 @@ class Walk:
         if moves or (name.text == "command" and any(w.text == "cd" for w in words)):
             return _After(None, None)
         if name.text == "cd":
-            return _After(_folder_of_cd(words, folders, self.home), folders)
+            there = _folder_of_cd(words, folders, self.home)
+            sure = there is not None and all(map(self.is_folder, there))
+            return _After(there, there if sure else folders)
         return _After(folders, folders)
 
     def _scan_children(self, node: "Node", folders: Folders) -> None:

@@ -52,7 +52,7 @@ class Word(Struct, frozen=True):
     glob: bool = False
     """What is not known are only the names of files that match."""
     pipe: bool = False
-    """The shell puts the name of a pipe here: `<(…)`."""
+    """The name of a pipe or of a file that another command finds: `<(…)`, `{}` of find."""
 
     @property
     def shown(self) -> str:

@@ -10,6 +10,11 @@ PATH_PERMISSIONS: Final = {"read", "edit", "list", "glob", "external_directory",
 """Permissions whose patterns are paths."""
 
 READ_ONLY: Final = "@read-only"
+OUTSIDE: Final = "@outside"
+
+
+_MAX_PAIRS: Final = 100_000
+"""Beyond this, comparing two patterns takes too long, and they are taken to overlap."""
 
 
 @functools.lru_cache(maxsize=2048)
@@ -29,6 +34,35 @@ def matches(pattern: str, text: str) -> bool:
     if _compiled(pattern).fullmatch(text):
         return True
     return pattern.endswith(" *") and _compiled(pattern[:-2]).fullmatch(text) is not None
+
+
+def may_overlap(one: str, other: str) -> bool:
+    """Whether some text could fit both patterns; a `[…]` in `one` stands for anything."""
+    left, right = re.sub(r"\[[^\]]*\]?", "*", one), other
+    if len(left) * len(right) > _MAX_PAIRS:
+        return True
+    reach = {(0, 0)}
+    seen = set(reach)
+    while reach:
+        i, j = reach.pop()
+        if i == len(left) and j == len(right):
+            return True
+        for step in _overlap_steps(left, right, i, j) - seen:
+            seen.add(step)
+            reach.add(step)
+    return False
+
+
+def _overlap_steps(left: str, right: str, i: int, j: int) -> set[tuple[int, int]]:
+    a, b = left[i : i + 1], right[j : j + 1]
+    steps: set[tuple[int, int]] = set()
+    if a == "*":
+        steps |= {(i + 1, j)} | ({(i, j + 1)} if b else set())
+    if b == "*":
+        steps |= {(i, j + 1)} | ({(i + 1, j)} if a else set())
+    if a and b and (a == b or "?" in {a, b}):
+        steps.add((i + 1, j + 1))
+    return steps
 
 
 def literal_start(pattern: str) -> str:
