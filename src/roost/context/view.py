@@ -1,7 +1,7 @@
 """A slice of stored messages as the messages of a request.
 
 The view never alters what is stored. A stored message is turned into request messages once and
-remembered, so that a step costs what is new in it and adapters can recognise what they have encoded.
+remembered, so that a step costs what is new in it and adapters recognise what they have encoded.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,6 +41,9 @@ from roost.sessions.parts import (
 
 NO_OUTPUT: Final = "(no output)"
 STOPPED: Final = "[The tool was interrupted before it answered]"
+FAILED: Final = "The tool failed without a word"
+_WORTH_KEEPING: Final = frozenset({"MessageAbortedError", "MessageOutputLengthError", "LimitError"})
+"""Errors after which the words of a step still count: it was only cut short, or the last one."""
 
 
 class View:
@@ -91,18 +94,16 @@ def _user_content(parts: Iterable[Part]) -> Iterable[UserContent]:
 def _media(part: FilePart) -> Media | None:
     """An image or document; other files were put into words when the prompt was accepted."""
     head, _, data = part.url.partition(";base64,")
-    return Media(part.mime, data, part.filename or "") if head.startswith("data:") else None
+    usable = head.startswith("data:") and data.strip()
+    return Media(part.mime, data, part.filename or "") if usable else None
 
 
 def _assistant(info: AssistantInfo, parts: tuple[Part, ...]) -> tuple[Sent, ...]:
     calls = [part for part in parts if isinstance(part, ToolPart)]
-    spoken = any(isinstance(part, TextPart) and part.text.strip() for part in parts)
-    if info.hidden or not (calls or spoken):
+    failed = info.error is not None and info.error.name not in _WORTH_KEEPING
+    content = tuple(_assistant_content(parts, f"{info.provider_id}/{info.model_id}"))
+    if info.hidden or (failed and not calls) or all(isinstance(x, Reasoning) for x in content):
         return ()
-    if info.error is not None and info.error.name != "MessageAbortedError" and not calls:
-        return ()
-    model = f"{info.provider_id}/{info.model_id}"
-    content = tuple(_assistant_content(parts, model))
     said = AssistantMessage(content)
     if not calls:
         return (said,)
@@ -113,7 +114,7 @@ def _assistant_content(parts: Iterable[Part], model: str) -> Iterable[Text | Rea
     for part in parts:
         match part:
             case TextPart(ignored=False) if part.text.strip():
-                yield Text(part.text)
+                yield Text(part.text, part.metadata or {})
             case ReasoningPart() if part.text.strip() or part.metadata:
                 yield Reasoning(part.text, model, part.metadata or {})
             case ToolPart():
@@ -138,9 +139,10 @@ def _result(part: ToolPart) -> ToolResult:
     match part.state:
         case ToolCompleted() as state:
             media = tuple(filter(None, map(_media, state.attachments or ())))
-            return ToolResult(part.call_id, part.tool, state.output or NO_OUTPUT, media=media)
+            output = state.output if state.output.strip() else NO_OUTPUT
+            return ToolResult(part.call_id, part.tool, output, media=media)
         case ToolFailed() as state:
-            words = state.error
+            words = state.error if state.error.strip() else FAILED
             partial = (state.metadata or {}).get("output")
             if isinstance(partial, str) and partial:
                 words = f"{words}\n\nOutput until then:\n{partial}"

@@ -1,7 +1,7 @@
 """Notices, in linear time, that a stream repeats itself to the letter.
 
 A miss is acceptable, a false alarm is not: only back-to-back copies count, more of them the shorter
-they are, and many more inside code and tables, where honest repetition lives.
+they are, and many more inside code and data, where honest repetition lives.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,19 @@ TAIL: Final = 16_384
 """Characters that are looked at."""
 PROBE: Final = 48
 """The newest characters; where they stood last time gives the period."""
-COPIES: Final[Sequence[tuple[int, int]]] = ((1, 400), (5, 120), (15, 60), (50, 24), (200, 14))
+COPIES: Final[Sequence[tuple[int, int]]] = ((1, 400), (5, 200), (15, 120), (50, 30), (200, 14))
 """(longest period, copies that count as a loop); above the last period `LONG_COPIES`."""
 LONG_COPIES: Final = 6
 DENSE_PERIOD: Final = 30
-DENSE_COPIES: Final = 60
-"""Inside a code fence, or where most lines look like data, so many copies of at least this
-period."""
+DENSE_COPIES: Final = 250
+"""Inside a code fence, or where the text looks like data, so many copies of at least this period;
+shorter ones are left alone up to `ENDLESS`.
+"""
+ENDLESS: Final = 65_536
+"""Characters of nothing but copies that are a loop, whatever they look like."""
+_FENCES: Final = ("```", "~~~")
+_LINE_HEAD: Final = 80
+"""Characters of a line that are looked at for a fence."""
 
 
 class LoopDetector:
@@ -28,37 +34,51 @@ class LoopDetector:
     def __init__(self) -> None:
         self._tail = ""
         self._unseen = 0
-        self._fences = 0
+        self._line = ""
+        self._in_fence = False
+        self._steady = 0
+        """Characters in a row that were nothing but copies."""
 
     def feed(self, text: str) -> str | None:
         """Take in `text`; the repeated unit once it has been repeated too often, else None."""
         self._tail += text
         self._unseen += len(text)
-        self._fences += text.count("```")
+        self._follow_fences(text)
         if self._unseen < CHECK_EVERY:
             return None
-        self._unseen = 0
+        new, self._unseen = self._unseen, 0
         if len(self._tail) > TAIL:
             self._tail = self._tail[-TAIL:]
-        return self._look()
+        return self._look(new)
 
-    def _look(self) -> str | None:
+    def _follow_fences(self, text: str) -> None:
+        """A fence opens or closes code where a line begins with it."""
+        *ended, rest = text.split("\n")
+        for line in ended:
+            if (self._line + line[:_LINE_HEAD]).lstrip().startswith(_FENCES):
+                self._in_fence = not self._in_fence
+            self._line = ""
+        self._line += rest[: _LINE_HEAD - len(self._line)]
+
+    def _look(self, new: int) -> str | None:
         tail = self._tail
-        if len(tail) < PROBE * 2:
-            return None
         before = tail.rfind(tail[-PROBE:], 0, len(tail) - 1)
         if before < 0:
+            self._steady = 0
             return None
         period = len(tail) - PROBE - before
         unit = tail[-period:]
         copies = _copies(tail, unit)
-        return unit if unit.strip() and copies >= self._allowed(period, unit) else None
+        self._steady = self._steady + new if (copies + 1) * period > len(tail) else 0
+        if self._steady >= ENDLESS:
+            return unit
+        allowed = self._allowed(period, unit)
+        return unit if allowed is not None and copies >= allowed else None
 
-    def _allowed(self, period: int, unit: str) -> int:
-        if self._fences % 2 or _looks_like_data(unit):
-            if period < DENSE_PERIOD:
-                return TAIL
-            return max(DENSE_COPIES, 1)
+    def _allowed(self, period: int, unit: str) -> int | None:
+        """Copies of `unit` that are a loop; None: no number that fits into the tail."""
+        if self._in_fence or _looks_like_data(unit):
+            return DENSE_COPIES if period >= DENSE_PERIOD else None
         return next((copies for limit, copies in COPIES if period <= limit), LONG_COPIES)
 
 
@@ -72,6 +92,7 @@ def _copies(tail: str, unit: str) -> int:
 
 
 def _looks_like_data(unit: str) -> bool:
-    """Whether a unit is rather a row of a table, a line of code or a number than prose."""
-    letters = sum(char.isalpha() or char.isspace() for char in unit)
-    return "\n" in unit and letters < 0.7 * len(unit)
+    """Whether a unit is rather a rule, a row of a table, a line of code or numbers than prose."""
+    letters = sum(char.isalpha() for char in unit)
+    spaces = sum(char.isspace() for char in unit)
+    return letters <= len(unit) / 4 or ("\n" in unit and letters + spaces < 0.7 * len(unit))

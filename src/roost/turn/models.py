@@ -73,11 +73,13 @@ class Facts(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     """The actor's slice, oldest first."""
     budgets: Budgets
+    """As they stood when the step began."""
     steps: int
     """Steps of this turn so far."""
     elapsed: float
     """Seconds since the turn began."""
     cancel: CancelMode | None = None
+    """As it stood when the step began."""
     outcome: StepOutcome | None = None
     """The step that was just taken; None at the start of one."""
 

@@ -15,6 +15,7 @@ from roost.actors.store import check_fence
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
+from roost.core.text import clean
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
@@ -30,13 +31,16 @@ from roost.sessions.parts import (
     ToolPart,
     ToolPending,
     ToolState,
+    is_open,
 )
+from roost.sessions.repair import closed
 from roost.turn.reducer import Append, Close, OpenCall, OpenReasoning, OpenText, Write
 
 SAVE_SECONDS: Final = 0.5
 SAVE_BYTES: Final = 4_096
 MAX_ARGUMENTS: Final = 1024 * 1024
 """Characters of one call's arguments that are kept; a longer call counts as cut off."""
+NOT_RUN: Final = "The answer ended before this call could be run. It had no effect."
 
 
 class _Block:
@@ -74,6 +78,8 @@ class Recorder:
         self._parts: dict[str, Part] = {}
         self._blocks: dict[str, _Block] = {}
         self._unsaved = 0
+        self._ended: list[Part] = []
+        """Text that ended with the stream and is not stored as ended yet."""
         self._saving = asyncio.Lock()
         self.calls: list[CallDraft] = []
 
@@ -147,6 +153,7 @@ class Recorder:
                 block.pieces.append(text)
                 block.size += len(text)
             return
+        text = clean(text)
         block.add(text)
         self._unsaved += len(text)
         place = DeltaPlace(self.info.session_id, self.info.id, block.part.id)
@@ -198,10 +205,12 @@ class Recorder:
     async def put(self, part: Part) -> None:
         """Store `part` as it now is."""
         self._parts[part.id] = part
+        parts = (*self._take_ended(), part)
 
         def store(tx: Transaction) -> None:
             check_fence(tx, self._claim)
-            transcript.put_part(tx, part)
+            for one in parts:
+                transcript.put_part(tx, one)
             failpoint("part.put")
 
         async with self._saving:
@@ -213,19 +222,21 @@ class Recorder:
         assert isinstance(part, ToolPart)
         await self.put(msgspec.structs.replace(part, state=state))
 
-    def close_open(self) -> tuple[Part, ...]:
-        """End what the stream left open, in memory; `finish` stores it."""
+    def close_open(self) -> None:
+        """End what the stream left open, in memory; the next write stores it."""
         now = now_ms()
-        changed: list[Part] = []
         for block in self._blocks.values():
             if isinstance(block.part, ToolPart):
                 self._draft(block, {}, complete=False)
             else:
-                changed.append(_whole(block, now, None))
+                part = _whole(block, now, None)
+                self._parts[part.id] = part
+                self._ended.append(part)
         self._blocks.clear()
-        for part in changed:
-            self._parts[part.id] = part
-        return tuple(changed)
+
+    def _take_ended(self) -> tuple[Part, ...]:
+        ended, self._ended = tuple(self._ended), []
+        return ended
 
     async def drop_attempt(self) -> None:
         """Take out every part of an attempt that failed before it had effects."""
@@ -233,6 +244,7 @@ class Recorder:
         for part in dropped:
             del self._parts[part.id]
         self._blocks.clear()
+        self._ended.clear()
         self.calls.clear()
         self._unsaved = 0
 
@@ -248,8 +260,18 @@ class Recorder:
     def finish(
         self, info: AssistantInfo, extra: tuple[Part, ...] = ()
     ) -> tuple[Message, Callable[[Transaction], None]]:
-        """The finished message, and what a transaction must do to store its end."""
-        changed = (*self.close_open(), *extra)
+        """The finished message, and what a transaction must do to store its end.
+
+        A call that has no result by now gets one: it was not run.
+        """
+        self.close_open()
+        now = now_ms()
+        unrun = [
+            closed(part, now, never_started=NOT_RUN)
+            for part in self._parts.values()
+            if isinstance(part, ToolPart) and is_open(part)
+        ]
+        changed = (*self._take_ended(), *unrun, *extra)
         for part in changed:
             self._parts[part.id] = part
         self.info = info

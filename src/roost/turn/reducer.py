@@ -92,9 +92,7 @@ def reduce(state: StreamState, event: StreamEvent) -> Reduced:
         case CallStart(key=key, id=id_, name=name, metadata=metadata):
             opened = OpenCall(key, id_, name, dict(metadata))
             return msgspec.structs.replace(state, open=state.open | {key}), (opened,)
-        case TextEnd(key=key):
-            return _close(state, key, {})
-        case CallEnd(key=key, metadata=metadata):
+        case TextEnd(key=key, metadata=metadata) | CallEnd(key=key, metadata=metadata):
             return _close(state, key, dict(metadata))
         case ReasoningEnd(key=key, metadata=metadata):
             return _end_reasoning(state, key, {**state.waiting.get(key, {}), **metadata})

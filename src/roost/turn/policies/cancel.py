@@ -13,11 +13,15 @@ WORDS: Final = (
 
 
 def judge(facts: Facts) -> Action | None:
-    """Stop for a cancel or a refusal by a person."""
+    """Stop for a cancel or a refusal by a person.
+
+    A step that began under a graceful cancel was the last one.
+    """
     if isinstance(facts.outcome, Cancelled | Blocked) or facts.cancel == "forced":
         return Stop("cancelled")
     if facts.cancel != "graceful":
         return None
-    if facts.steps == 0 or facts.budgets.used.get(BUDGET, 0) >= LIMIT:
+    spent = facts.budgets.used.get(BUDGET, 0) >= LIMIT
+    if facts.steps == 0 or facts.outcome is not None or spent:
         return Stop("cancelled")
     return Sample(closing=True, spend=BUDGET, words=WORDS)

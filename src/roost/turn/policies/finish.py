@@ -14,6 +14,8 @@ _TEXT_CALL: Final = re.compile(
     r"<invoke name=|<parameter name=|</invoke>|<function_calls>|<tool_call>|<function=\w|"
     r"\[TOOL_CALLS\]"
 )
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+"""What is quoted: an answer about tool calls is not one."""
 
 
 def classify(message: Message) -> StepClass:
@@ -25,7 +27,7 @@ def classify(message: Message) -> StepClass:
     if info.error is not None or info.finish == "error":
         return "failed"
     text = spoken(message)
-    if _TEXT_CALL.search(text) and info.finish in {"tool-calls", "stop", "other"}:
+    if info.finish in {"tool-calls", "stop", "other"} and _TEXT_CALL.search(_CODE.sub("", text)):
         return "text-tool-call"
     if info.finish == "content-filter":
         return "filtered"

@@ -18,11 +18,11 @@ WORDS: Final = (
 )
 
 
-def reached(facts: Facts) -> str | None:
-    """The limit that is used up, in words, or None."""
+def reached(facts: Facts, steps: int) -> str | None:
+    """The limit that is used up after `steps`, in words, or None."""
     limits, used = facts.budgets.limits, facts.budgets.used
     amounts = {
-        STEPS: (facts.steps, "{:.0f} steps"),
+        STEPS: (steps, "{:.0f} steps"),
         TOKENS: (used.get(TOKENS, 0), "{:.0f} tokens"),
         COST: (used.get(COST, 0), "{:.2f} US dollars"),
         SECONDS: (facts.elapsed, "{:.0f} seconds"),
@@ -35,14 +35,17 @@ def reached(facts: Facts) -> str | None:
 
 
 def judge(facts: Facts) -> Action | None:
-    """When more work is due but a limit is reached: one last call to report, then stop."""
-    what = reached(facts)
-    if what is None or facts.steps == 0:
+    """When more work is due but a limit is reached: one last call to report, then stop.
+
+    A step that began with a limit reached was that last call; the first step of a turn never is.
+    """
+    taken = facts.outcome is not None
+    before = facts.steps - 1 if taken else facts.steps
+    if before <= 0 or (what := reached(facts, before)) is None:
         return None
-    reported = facts.budgets.used.get(REPORT, 0) >= 1
-    if not reported and facts.step is not None and classify(facts.step) != "continue":
+    if taken or facts.budgets.used.get(REPORT, 0) >= 1:
+        words = f"Stopped by the limit of this turn: {what}"
+        return Stop("failure", MessageError("LimitError", {"message": words}))
+    if facts.step is not None and classify(facts.step) != "continue":
         return None
-    if not reported:
-        return Sample(closing=True, spend=REPORT, words=WORDS.format(what=what))
-    words = f"Stopped by the limit of this turn: {what}"
-    return Stop("failure", MessageError("LimitError", {"message": words}))
+    return Sample(closing=True, spend=REPORT, words=WORDS.format(what=what))

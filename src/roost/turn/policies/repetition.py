@@ -15,7 +15,9 @@ from roost.turn.models import Action, Facts, Inject, Repeat, Stop
 BUDGET: Final = "repetition"
 LIMIT: Final = 2
 STREAK: Final = 3
-"""Identical steps in a row that count as a loop; each further rung needs as many again."""
+"""Rounds of the same steps that count as a loop; each further rung needs as many again."""
+LONGEST_PERIOD: Final = 4
+"""Steps of the longest round that is noticed."""
 REMIND: Final = (
     "You are repeating yourself: {what}. Stop that. Use what you know already, and take a "
     "different step."
@@ -33,13 +35,17 @@ def judge(facts: Facts) -> Action | None:
         return _climb(facts, facts.outcome.finding, hide=True)
     if facts.outcome is None:
         return None
-    signature = calls_signature(facts.step) if facts.step else None
-    if signature is None:
-        return None
-    streak = _streak(facts.messages, signature)
-    if streak >= STREAK and streak % STREAK == 0:
-        return _climb(facts, f"the same tool call {streak} times in a row", hide=False)
+    for period in range(1, LONGEST_PERIOD + 1):
+        run = _run(facts.messages, period)
+        if run >= period * STREAK:
+            due = run % (period * STREAK) == 0
+            return _climb(facts, _words(period, run // period), hide=False) if due else None
     return None
+
+
+def _words(period: int, times: int) -> str:
+    what = "the same tool call" if period == 1 else f"the same {period} tool calls in turn"
+    return f"{what} {times} times in a row"
 
 
 def _climb(facts: Facts, what: str, *, hide: bool) -> Action:
@@ -60,15 +66,18 @@ def calls_signature(message: Message) -> bytes | None:
     return msgspec.json.encode(calls, order="sorted") if calls else None
 
 
-def _streak(messages: Sequence[Message], signature: bytes) -> int:
-    """How many of the newest steps made exactly these calls, up to what a person said last."""
-    count = 0
+def _run(messages: Sequence[Message], period: int) -> int:
+    """How many of the newest steps, up to what a person said last, made the calls that were made
+    `period` steps later.
+    """
+    seen: list[bytes] = []
     for message in reversed(messages):
         if isinstance(message.info, UserInfo):
             if message.info.provenance is None:
                 break
             continue
-        if calls_signature(message) != signature:
+        signature = calls_signature(message)
+        if signature is None or (len(seen) >= period and signature != seen[-period]):
             break
-        count += 1
-    return count
+        seen.append(signature)
+    return len(seen)
