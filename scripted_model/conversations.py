@@ -92,16 +92,19 @@ class Conversations:
         for each in call_ids:
             self._by_call[each] = root.by_call[each] = place
         if said := text.strip():
-            answers = _answers(choice.request, len(choice.request.turns))
+            answers = _answers(choice.request, len(choice.request.messages))
             root.by_text[said] = root.by_text[answers, said] = place
         if choice.request.cache_key:
             self._by_key[choice.request.cache_key] = place
 
     def _find(self, request: Request) -> Place:
         root = self._root(request)
-        for at in range(len(request.turns) - 1, -1, -1):
-            turn = request.turns[at]
-            if turn.role == "assistant" and (place := self._known(root, request, at)) is not None:
+        for at in range(len(request.messages) - 1, -1, -1):
+            message = request.messages[at]
+            if (
+                message.role == "assistant"
+                and (place := self._known(root, request, at)) is not None
+            ):
                 return place
         # Nothing of ours is left in it: compacted, if its key was seen with other first words.
         last = self._by_key.get(request.cache_key) if request.cache_key else None
@@ -110,13 +113,13 @@ class Conversations:
         return root.place
 
     def _known(self, root: Root, request: Request, at: int) -> Place | None:
-        turn = request.turns[at]
-        for call in turn.calls:
+        message = request.messages[at]
+        for call in message.calls:
             # A script may give the same id in two conversations; the own one counts first.
             place = root.by_call.get(call.id) or self._by_call.get(call.id)
             if place is not None:
                 return place
-        said = turn.text.strip()
+        said = message.text.strip()
         if said not in root.by_text:
             return None
         return root.by_text.get((_answers(request, at), said)) or root.by_text[said]
@@ -126,7 +129,7 @@ class Conversations:
         first = _first_words(request)
         roots = self._roots.setdefault(system, [])
         for root in roots:
-            # Words of a turn that failed may stand before the new ones in one message.
+            # Words of a message that failed may stand before the new ones in one message.
             if first == root.first or (root.first and first.startswith(root.first + "\n")):
                 return root
         root = Root(system, first)
@@ -139,8 +142,11 @@ def _fits(step: Step, request: Request) -> bool:
 
 
 def _answers(request: Request, before: int) -> int:
-    return sum(turn.role == "assistant" for turn in request.turns[:before])
+    return sum(message.role == "assistant" for message in request.messages[:before])
 
 
 def _first_words(request: Request) -> str:
-    return next((turn.text for turn in request.turns if turn.role == "user" and turn.text), "")
+    return next(
+        (message.text for message in request.messages if message.role == "user" and message.text),
+        "",
+    )

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from scripted_model.json_strict import Object
-from scripted_model.picture import Dialect, MediaBlock, Request, Turn
+from scripted_model.picture import Dialect, MediaBlock, Message, Request
 from scripted_model.violations import Violation
 
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+?)`(?: - at `\$(.*)`)?$")
@@ -16,17 +16,17 @@ _INDEX: Final = re.compile(r"\[(\d+)\]")
 
 
 class Grammar(Protocol):
-    """How one dialect writes a request. `head` and `turn` take anything; `check_*` are strict."""
+    """How one dialect writes a request: `check_*` are strict, the rest takes anything."""
 
     dialect: Dialect
     list_key: str
     """The top-level list that grows: `messages` or `input`."""
 
     def head(self, body: Object) -> Request:
-        """Everything but the turns."""
+        """Everything but the messages."""
         ...
 
-    def turn(self, item: Any) -> Turn:
+    def message(self, item: Any) -> Message:
         """One item of the list."""
         ...
 

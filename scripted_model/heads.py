@@ -16,7 +16,7 @@ _KEPT: Final = 128
 
 
 class Head(Struct, frozen=True):
-    """A request without its turns, what is wrong with it, and its place in the prompt cache."""
+    """A request without its messages, what is wrong with it, and its place in the prompt cache."""
 
     request: Request
     violations: tuple[Violation, ...]
@@ -27,7 +27,7 @@ class Head(Struct, frozen=True):
 
     @property
     def last(self) -> Link:
-        """Where the turns go on from."""
+        """Where the messages go on from."""
         return self.links[-1]
 
 
@@ -40,7 +40,7 @@ class Heads:
         self._kept: OrderedDict[tuple[str, bytes], Head] = OrderedDict()
 
     def read(self, grammar: Grammar, skeleton: bytes) -> Head:
-        """The head in a body whose turns were taken out. Raises `JsonError`."""
+        """The head in a body whose messages were taken out. Raises `JsonError`."""
         key = (grammar.dialect, skeleton)
         if key not in self._kept:
             body = loads(skeleton) if self._strict else lenient(skeleton)

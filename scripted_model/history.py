@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from scripted_model.dialogue import Spot
-from scripted_model.picture import Turn
+from scripted_model.picture import Message
 from scripted_model.prompt_cache import Link
 
 _KEYS: Final = 512
@@ -15,7 +15,7 @@ _BRANCHES: Final = 8
 
 
 class Entry(Struct, frozen=True):
-    """The state after a turn that passed every check."""
+    """The state after a message that passed every check."""
 
     spot: Spot = Spot()
     links: int = 0
@@ -30,22 +30,22 @@ _START: Final = Entry()
 
 
 class History:
-    """The turns of one conversation as far as they are known to be good."""
+    """The messages of one conversation as far as they are known to be good."""
 
     def __init__(self) -> None:
         self.raws: list[bytes] = []
-        self.turns: list[Turn] = []
+        self.messages: list[Message] = []
         self.entries: list[Entry] = []
         self.links: list[Link] = []
         self.ids: dict[str, int] = {}
 
     @property
     def last(self) -> Entry:
-        """The state after the last turn."""
+        """The state after the last message."""
         return self.entries[-1] if self.entries else _START
 
     def common(self, raws: list[bytes]) -> int:
-        """How many turns at the start of `raws` are the ones kept here."""
+        """How many messages at the start of `raws` are the ones kept here."""
         size = min(len(self.raws), len(raws))
         if self.raws[:size] == raws[:size]:
             return size
@@ -55,28 +55,28 @@ class History:
         return low
 
     def cut(self, size: int) -> None:
-        """Forget every turn after the first `size`."""
-        for turn in self.turns[size:]:
-            for call in turn.calls:
+        """Forget every message after the first `size`."""
+        for message in self.messages[size:]:
+            for call in message.calls:
                 self.ids.pop(call.id, None)
-        del self.raws[size:], self.turns[size:], self.entries[size:]
+        del self.raws[size:], self.messages[size:], self.entries[size:]
         del self.links[self.last.links :]
 
     def copy(self, size: int) -> "History":
-        """A history of the first `size` turns; this one stays as it is."""
+        """A history of the first `size` messages; this one stays as it is."""
         other = History()
         other.raws = self.raws[:size]
-        other.turns = self.turns[:size]
+        other.messages = self.messages[:size]
         other.entries = self.entries[:size]
         other.links = self.links[: other.last.links]
         other.ids = {key: at for key, at in self.ids.items() if at < size}
         return other
 
-    def add(self, raw: bytes, turn: Turn, entry: Entry, links: tuple[Link, ...]) -> None:
-        """Append a turn that passed its checks."""
+    def add(self, raw: bytes, message: Message, entry: Entry, links: tuple[Link, ...]) -> None:
+        """Append a message that passed its checks."""
         self.links += links
-        self.turns.append(turn)
-        for call in turn.calls:
+        self.messages.append(message)
+        for call in message.calls:
             self.ids[call.id] = len(self.entries)
         self.raws.append(raw)
         self.entries.append(entry)
@@ -91,7 +91,7 @@ class Histories:
     def find(self, owner: str, raws: list[bytes]) -> History:
         """The history with the longest common start, cut to it.
 
-        `owner` names what the turns follow: dialect, model, tools and system prompt.
+        `owner` names what the messages follow: dialect, model, tools and system prompt.
         """
         key = (owner, hash(raws[0]) if raws else 0)
         kept = self._by_start.setdefault(key, [])

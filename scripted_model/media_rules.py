@@ -6,7 +6,7 @@ from typing import Final
 
 from scripted_model.grammar import join
 from scripted_model.images import ImageError, measure
-from scripted_model.picture import Block, Dialect, MediaBlock, ResultBlock, Turn
+from scripted_model.picture import Block, Dialect, MediaBlock, Message, ResultBlock
 from scripted_model.violations import Violation
 
 MAX_PIXELS: Final = 8000
@@ -18,10 +18,10 @@ MAX_COUNT: Final = 20
 """Images and documents in one request."""
 
 
-def media_of(turn: Turn) -> list[tuple[tuple[int, ...], MediaBlock]]:
-    """Every image and document of a turn, those inside tool results too, with its place."""
+def media_of(message: Message) -> list[tuple[tuple[int, ...], MediaBlock]]:
+    """Every image and document of a message, those inside tool results too, with its place."""
     found: list[tuple[tuple[int, ...], MediaBlock]] = []
-    for at, block in enumerate(turn.blocks):
+    for at, block in enumerate(message.blocks):
         found += _inside(at, block)
     return found
 
@@ -34,10 +34,10 @@ def _inside(at: int, block: Block) -> list[tuple[tuple[int, ...], MediaBlock]]:
     return []
 
 
-def check_media(dialect: Dialect, turn: Turn, where: str) -> list[Violation]:
-    """What is wrong with the media of one turn, which stands at the path `where`."""
+def check_media(dialect: Dialect, message: Message, where: str) -> list[Violation]:
+    """What is wrong with the media of one message, which stands at the path `where`."""
     found: list[Violation] = []
-    for place, media in media_of(turn):
+    for place, media in media_of(message):
         path = join(dialect, where, *(part for at in place for part in ("content", at)))
         found += _check(dialect, media, path)
     return found
@@ -97,9 +97,9 @@ def check_count(dialect: Dialect, count: int) -> list[Violation]:
     return [Violation("media", message, "", "" if dialect == "anthropic" else "too_many_images")]
 
 
-def media_tokens(turn: Turn) -> int:
-    """Tokens that the media of a turn count for: one for 750 pixels, as Anthropic counts."""
-    return sum(_tokens(media) for _, media in media_of(turn))
+def media_tokens(message: Message) -> int:
+    """Tokens that the media of a message count for: one for 750 pixels, as Anthropic counts."""
+    return sum(_tokens(media) for _, media in media_of(message))
 
 
 def _tokens(media: MediaBlock) -> int:

@@ -50,7 +50,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     secret: str = "scripted-model"
     """Signs thinking; servers with the same secret take each other's."""
     keep: int | None = None
-    """How many of the latest requests keep their body and turns; None means all."""
+    """How many of the latest requests keep their body and messages; None means all."""
 
     def window(self, model: str) -> int | None:
         """Tokens of input that fit for a model."""
@@ -122,7 +122,7 @@ class ModelService:
         keep = self.settings.keep
         if keep is not None and len(self.records) > keep:
             old = self.records[-keep - 1]
-            old.request = replace(old.request, turns=(), body=b"")
+            old.request = replace(old.request, messages=(), body=b"")
         self._on_change(record)
 
     async def _reply(
@@ -244,7 +244,7 @@ class ModelService:
         self._conversations.failed(choice)
         body = next((piece.body for piece in reply.pieces if isinstance(piece, Status)), None)
         if record.status == 400 and _ABOUT_THINKING.search(body or ""):
-            self._book.excuse(record.request.turns)
+            self._book.excuse(record.request.messages)
 
 
 def _note_outcome(record: Record, reply: Reply, outcome: Outcome) -> None:

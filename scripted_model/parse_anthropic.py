@@ -12,12 +12,12 @@ from scripted_model.picture import (
     CallBlock,
     Dialect,
     MediaBlock,
+    Message,
     ReasoningBlock,
     Request,
     ResultBlock,
     TextBlock,
     Tool,
-    Turn,
 )
 from scripted_model.violations import Violation
 
@@ -31,7 +31,7 @@ class AnthropicGrammar:
     list_key = "messages"
 
     def head(self, body: Object) -> Request:
-        """Everything but the turns."""
+        """Everything but the messages."""
         limit = body.get("max_tokens")
         system = _content(body, "system")
         return Request(
@@ -45,10 +45,10 @@ class AnthropicGrammar:
             options={key: value for key, value in body.items() if key not in _TAKEN},
         )
 
-    def turn(self, item: Any) -> Turn:
+    def message(self, item: Any) -> Message:
         """One message; tool results are part of a user's."""
         role = "assistant" if text(item, "role") == "assistant" else "user"
-        return Turn(role, _content(item, "content"))
+        return Message(role, _content(item, "content"))
 
     def check_head(self, body: Object) -> list[Violation]:
         """Fields of the body, and what may not stand together."""

@@ -10,12 +10,12 @@ from scripted_model.picture import (
     CallBlock,
     Dialect,
     MediaBlock,
+    Message,
     ReasoningBlock,
     Request,
     ResultBlock,
     TextBlock,
     Tool,
-    Turn,
 )
 from scripted_model.violations import Violation
 
@@ -30,7 +30,7 @@ class ChatGrammar:
     list_key = "messages"
 
     def head(self, body: Object) -> Request:
-        """Everything but the turns."""
+        """Everything but the messages."""
         limit = body.get("max_completion_tokens", body.get("max_tokens"))
         return Request(
             dialect="chat",
@@ -42,17 +42,17 @@ class ChatGrammar:
             options={key: value for key, value in body.items() if key not in _TAKEN},
         )
 
-    def turn(self, item: Any) -> Turn:
+    def message(self, item: Any) -> Message:
         """One message."""
         role = text(item, "role")
         if role in ("system", "developer"):
-            return Turn("system", _content(item))
+            return Message("system", _content(item))
         if role == "tool":
             said = "".join(b.text for b in _content(item) if isinstance(b, TextBlock))
-            return Turn("tool", (ResultBlock(text(item, "tool_call_id"), said),))
+            return Message("tool", (ResultBlock(text(item, "tool_call_id"), said),))
         if role == "assistant":
-            return Turn("assistant", (*_reasoning(item), *_content(item), *_calls(item)))
-        return Turn("user", _content(item))
+            return Message("assistant", (*_reasoning(item), *_content(item), *_calls(item)))
+        return Message("user", _content(item))
 
     def check_head(self, body: Object) -> list[Violation]:
         """Fields of the body, and what may not stand together."""

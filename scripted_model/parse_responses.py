@@ -10,12 +10,12 @@ from scripted_model.picture import (
     CallBlock,
     Dialect,
     MediaBlock,
+    Message,
     ReasoningBlock,
     Request,
     ResultBlock,
     TextBlock,
     Tool,
-    Turn,
 )
 from scripted_model.violations import Violation
 
@@ -29,14 +29,16 @@ class ResponsesGrammar:
     list_key = "input"
 
     def head(self, body: Object) -> Request:
-        """Everything but the turns; an `input` that is a text becomes the one turn."""
+        """Everything but the messages; an `input` that is a text becomes the one message."""
         said = text(body, "input")
         limit = body.get("max_output_tokens")
         return Request(
             dialect="responses",
             model=text(body, "model"),
             system=tuple(filter(None, [text(body, "instructions")])),
-            turns=(Turn("user", (TextBlock(said),)),) if isinstance(body.get("input"), str) else (),
+            messages=(Message("user", (TextBlock(said),)),)
+            if isinstance(body.get("input"), str)
+            else (),
             tools=tuple(_tool(each) for each in items(body, "tools")),
             stream=body.get("stream") is True,
             max_output=limit if isinstance(limit, int) else None,
@@ -44,20 +46,20 @@ class ResponsesGrammar:
             options={key: value for key, value in body.items() if key not in _TAKEN},
         )
 
-    def turn(self, item: Any) -> Turn:
-        """One item; each kind of item is a turn of its own."""
+    def message(self, item: Any) -> Message:
+        """One item; each kind of item is a message of its own."""
         kind = text(item, "type")
         if kind == "reasoning":
-            return Turn("assistant", (_reasoning(item),))
+            return Message("assistant", (_reasoning(item),))
         if kind == "function_call":
             call = CallBlock(text(item, "call_id"), text(item, "name"), text(item, "arguments"))
-            return Turn("assistant", (call,))
+            return Message("assistant", (call,))
         if kind == "function_call_output":
-            return Turn("tool", (_result(item),))
+            return Message("tool", (_result(item),))
         role = text(item, "role")
         if role in ("system", "developer"):
-            return Turn("system", _content(item, "content"))
-        return Turn("assistant" if role == "assistant" else "user", _content(item, "content"))
+            return Message("system", _content(item, "content"))
+        return Message("assistant" if role == "assistant" else "user", _content(item, "content"))
 
     def check_head(self, body: Object) -> list[Violation]:
         """Fields of the body, and what may not stand together."""

@@ -53,7 +53,7 @@ class ResultBlock(Struct, frozen=True):
 Block = TextBlock | ReasoningBlock | CallBlock | ResultBlock | MediaBlock
 
 
-class Turn(Struct, frozen=True):
+class Message(Struct, frozen=True):
     """One message (or, in responses, one item) of the request."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -95,7 +95,7 @@ class Request(Struct, frozen=True):
     dialect: Dialect
     model: str
     system: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    messages: tuple[Message, ...] = ()
     tools: tuple[Tool, ...] = ()
     stream: bool = False
     max_output: int | None = None
@@ -115,34 +115,36 @@ class Request(Struct, frozen=True):
     @property
     def last_user_text(self) -> str:
         """What the user said last."""
-        said = (turn.text for turn in reversed(self.turns) if turn.role == "user")
+        said = (message.text for message in reversed(self.messages) if message.role == "user")
         return next((text for text in said if text), "")
 
     @property
     def user_texts(self) -> tuple[str, ...]:
         """Everything the user said, in order."""
-        texts = (turn.text for turn in self.turns if turn.role == "user")
+        texts = (message.text for message in self.messages if message.role == "user")
         return tuple(text for text in texts if text)
 
     @property
     def results(self) -> tuple[str, ...]:
         """The tool results after the last assistant message, in order."""
         found: list[str] = []
-        for turn in reversed(self.turns):
-            if turn.role == "assistant":
+        for message in reversed(self.messages):
+            if message.role == "assistant":
                 break
-            found[:0] = [result.text for result in turn.results]
+            found[:0] = [result.text for result in message.results]
         return tuple(found)
 
     @property
     def all_text(self) -> str:
         """System, user, assistant and tool text, one after another."""
         parts = list(self.system)
-        for turn in self.turns:
+        for message in self.messages:
             parts += [
-                block.text for block in turn.blocks if not isinstance(block, CallBlock | MediaBlock)
+                block.text
+                for block in message.blocks
+                if not isinstance(block, CallBlock | MediaBlock)
             ]
-            parts += [call.arguments for call in turn.calls]
+            parts += [call.arguments for call in message.calls]
         return "\n".join(parts)
 
     @property

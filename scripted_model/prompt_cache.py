@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from scripted_model.json_strict import Object, items
 from scripted_model.media_rules import media_tokens
-from scripted_model.picture import Dialect, Turn
+from scripted_model.picture import Dialect, Message
 
 BYTES_A_TOKEN: Final = 4
 LOOKBACK: Final = 20
@@ -52,14 +52,14 @@ def link(part: Any, before: Link, *, extra: int = 0) -> Link:
     return Link(hash((before.chain, data)), tokens, is_marked(part))
 
 
-def links(item: Any, turn: Turn, before: Link) -> tuple[Link, ...]:
+def links(item: Any, message: Message, before: Link) -> tuple[Link, ...]:
     """The links of one message or item."""
     if not isinstance(item, dict):
         return ()
     fields = cast("Object", item)
     blocks = items(fields, "content")
     frame = {key: value for key, value in fields.items() if key != "content"} if blocks else fields
-    found = [link(frame, before, extra=media_tokens(turn))]
+    found = [link(frame, before, extra=media_tokens(message))]
     for part in blocks:
         found.append(link(part, found[-1]))
     return tuple(found)

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from scripted_model.grammar import join
-from scripted_model.picture import Dialect, ReasoningBlock, Turn
+from scripted_model.picture import Dialect, Message, ReasoningBlock
 from scripted_model.signing import Signer
 from scripted_model.violations import Violation
 
@@ -46,19 +46,19 @@ class ReasoningBook:
         for each in call_ids:
             self._by_call[each] = thought
 
-    def excuse(self, turns: tuple[Turn, ...]) -> None:
-        """Thinking was refused, so these turns may come again without theirs."""
-        self._excused.update(call.id for turn in turns for call in turn.calls)
+    def excuse(self, messages: tuple[Message, ...]) -> None:
+        """Thinking was refused, so these messages may come again without theirs."""
+        self._excused.update(call.id for message in messages for call in message.calls)
 
     def check_blocks(
-        self, dialect: Dialect, model: str, turn: Turn, where: str, *, stored: bool
+        self, dialect: Dialect, model: str, message: Message, where: str, *, stored: bool
     ) -> list[Violation]:
         """Blocks that were changed, belong to another model or cannot be checked.
 
         `stored`: the request lets the server keep items, so one may be named by its id alone.
         """
         found: list[Violation] = []
-        for at, block in enumerate(turn.blocks):
+        for at, block in enumerate(message.blocks):
             if isinstance(block, ReasoningBlock) and not self._is_own(
                 dialect, model, block, stored
             ):
@@ -77,13 +77,13 @@ class ReasoningBook:
         return self.signer.is_sealed(model, block.id, block.text, block.proof)
 
     def missing(
-        self, dialect: Dialect, model: str, turns: tuple[Turn, ...], where: str
+        self, dialect: Dialect, model: str, messages: tuple[Message, ...], where: str
     ) -> list[Violation]:
-        """Thinking that should be in `turns`, one answer of the model, and is not.
+        """Thinking that should be in `messages`, one answer of the model, and is not.
 
-        Only asked for the turns after the user's last words: before them thinking may be left out.
+        Only asked for what comes after the user's last words: before, thinking may be left out.
         """
-        calls = [call.id for turn in turns for call in turn.calls]
+        calls = [call.id for message in messages for call in message.calls]
         thought = next((self._by_call[each] for each in calls if each in self._by_call), None)
         if thought is None or not thought.blocks or not thought.deliverable:
             return []
@@ -93,7 +93,7 @@ class ReasoningBook:
             return []
         if self._excused.issuperset(calls):
             return []
-        given = [block.text or block.proof for turn in turns for block in turn.reasoning]
+        given = [block.text or block.proof for message in messages for block in message.reasoning]
         wanted = [block.text or block.proof for block in thought.blocks]
         if given == wanted:
             return []

@@ -70,7 +70,7 @@ class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
 
 
 class Parallel(Struct, frozen=True, omit_defaults=True, tag="parallel"):
-    """Calls whose deltas alternate where the dialect can (Anthropic sends them in turn)."""
+    """Calls whose deltas alternate where the dialect can (Anthropic sends one after another)."""
 
     calls: tuple[Call, ...]
 

@@ -17,7 +17,7 @@ from scripted_model.media_rules import check_count, check_media, media_of
 from scripted_model.parse_anthropic import AnthropicGrammar
 from scripted_model.parse_chat import ChatGrammar
 from scripted_model.parse_responses import ResponsesGrammar
-from scripted_model.picture import Dialect, MediaBlock, Request, TextBlock, Turn
+from scripted_model.picture import Dialect, MediaBlock, Message, Request, TextBlock
 from scripted_model.prompt_cache import Link, PromptCache, Share, count_markers, links
 from scripted_model.reasoning_rules import ReasoningBook
 from scripted_model.violations import Violation
@@ -59,8 +59,8 @@ class Reader:
         grammar = _GRAMMARS[dialect]
         bare = Request(dialect, "", headers=headers, body=body)
         if len(body) > MAX_BODY:
-            message = f"Request exceeds the maximum size of {MAX_BODY} bytes"
-            return Reading(bare, (Violation("size", message, status=413),))
+            words = f"Request exceeds the maximum size of {MAX_BODY} bytes"
+            return Reading(bare, (Violation("size", words, status=413),))
         try:
             skeleton, raws = split(body, grammar.list_key)
             head = self._heads.read(grammar, skeleton)
@@ -74,7 +74,7 @@ class Reader:
         if self._strict and not found:
             found = self._check_whole(head, history, known)
         if any(each.rule == "reasoning" for each in found):
-            self._book.excuse(tuple(grammar.turn(lenient(raw)) for raw in raws))
+            self._book.excuse(tuple(grammar.message(lenient(raw)) for raw in raws))
         request = _complete(head.request, history, headers, body)
         chain = [*head.links, *history.links]
         if head.marks_end:
@@ -88,7 +88,7 @@ class Reader:
             head = self._counting.read(_GRAMMARS[dialect], skeleton)
             last = head.last
             for item in map(lenient, raws):
-                last = links(item, _GRAMMARS[dialect].turn(item), last)[-1]
+                last = links(item, _GRAMMARS[dialect].message(item), last)[-1]
         except JsonError:
             return 0
         return last.upto
@@ -96,84 +96,90 @@ class Reader:
     def _extend(
         self, grammar: Grammar, head: Head, history: History, raws: list[bytes]
     ) -> list[Violation]:
-        """Add the new turns to the history, up to the first that is wrong."""
+        """Add the new messages to the history, up to the first that is wrong."""
         for at in range(len(history.raws), len(raws)):
             before = history.last
             try:
                 item = loads(raws[at]) if self._strict else lenient(raws[at])
             except JsonError as error:
                 return [_not_json(error)]
-            turn = grammar.turn(item)
+            message = grammar.message(item)
             spot = before.spot
             if self._strict:
                 where = join(grammar.dialect, LISTS[grammar.dialect], at)
                 if found := grammar.check_item(item, where):
                     return found
-                after = follow(grammar.dialect, spot, turn, at, history.ids)
+                after = follow(grammar.dialect, spot, message, at, history.ids)
                 found = [after] if isinstance(after, Violation) else []
-                found += self._check_turn(head.request, turn, where)
+                found += self._check_message(head.request, message, where)
                 if found or isinstance(after, Violation):
                     return found
                 spot = after
-            new = links(item, turn, history.links[-1] if history.links else head.last)
-            entry = _entry(before, turn, spot, new, count_markers(item))
-            history.add(raws[at], turn, entry, new)
+            new = links(item, message, history.links[-1] if history.links else head.last)
+            entry = _entry(before, message, spot, new, count_markers(item))
+            history.add(raws[at], message, entry, new)
         return []
 
-    def _check_turn(self, request: Request, turn: Turn, where: str) -> list[Violation]:
-        found = check_media(request.dialect, turn, where)
+    def _check_message(self, request: Request, message: Message, where: str) -> list[Violation]:
+        found = check_media(request.dialect, message, where)
         stored = request.options.get("store") is not False
-        found += self._book.check_blocks(request.dialect, request.model, turn, where, stored=stored)
+        found += self._book.check_blocks(
+            request.dialect, request.model, message, where, stored=stored
+        )
         return found
 
     def _check_whole(self, head: Head, history: History, known: int) -> list[Violation]:
         request = head.request
-        if request.turns:
+        if request.messages:
             blank = Violation("empty", "input: must have non-whitespace text", "input")
-            return [] if request.turns[0].text.strip() else [blank]
+            return [] if request.messages[0].text.strip() else [blank]
         last = history.last
         found = finish(request.dialect, last.spot, len(history.entries))
         found += check_count(request.dialect, last.media)
         if (markers := head.markers + last.markers) > MAX_MARKERS:
-            message = (
+            words = (
                 f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. "
                 f"Found {markers}."
             )
-            found.append(Violation("cache", message))
+            found.append(Violation("cache", words))
         if text(child(request.options, "thinking"), "type") != "disabled":
             found += self._check_thinking(request, history, known)
         return found
 
     def _check_thinking(self, request: Request, history: History, known: int) -> list[Violation]:
-        """Thinking left out of the answers that the new turns belong to."""
-        turns = history.turns
-        spoken = max((at for at in range(known, len(turns)) if _is_spoken(turns[at])), default=0)
+        """Thinking left out of the answers that the new messages belong to."""
+        messages = history.messages
+        spoken = max(
+            (at for at in range(known, len(messages)) if _is_spoken(messages[at])), default=0
+        )
         found: list[Violation] = []
-        for at in range(max(known, spoken, 1), len(turns)):
-            if not turns[at].results or turns[at - 1].role != "assistant":
+        for at in range(max(known, spoken, 1), len(messages)):
+            if not messages[at].results or messages[at - 1].role != "assistant":
                 continue
             start = at
-            while start and turns[start - 1].role == "assistant":
+            while start and messages[start - 1].role == "assistant":
                 start -= 1
             where = join(request.dialect, LISTS[request.dialect], start)
-            answer = tuple(turns[start:at])
+            answer = tuple(messages[start:at])
             found += self._book.missing(request.dialect, request.model, answer, where)
         return found
 
 
-def _entry(before: Entry, turn: Turn, spot: Spot, new: tuple[Link, ...], markers: int) -> Entry:
+def _entry(
+    before: Entry, message: Message, spot: Spot, new: tuple[Link, ...], markers: int
+) -> Entry:
     return Entry(
         spot=spot,
         links=before.links + len(new),
         markers=before.markers + markers,
-        media=before.media + len(media_of(turn)),
+        media=before.media + len(media_of(message)),
     )
 
 
-def _is_spoken(turn: Turn) -> bool:
-    """Whether a person or the runtime speaks in this turn, not only tools."""
-    return turn.role == "user" and any(
-        isinstance(block, TextBlock | MediaBlock) for block in turn.blocks
+def _is_spoken(message: Message) -> bool:
+    """Whether a person or the runtime speaks in this message, not only tools."""
+    return message.role == "user" and any(
+        isinstance(block, TextBlock | MediaBlock) for block in message.blocks
     )
 
 
@@ -182,10 +188,10 @@ def _not_json(error: JsonError) -> Violation:
 
 
 def _complete(head: Request, history: History, headers: dict[str, str], body: bytes) -> Request:
-    turns = head.turns or tuple(history.turns)
+    messages = head.messages or tuple(history.messages)
     system = list(head.system)
-    for turn in turns:
-        if turn.role != "system":
+    for message in messages:
+        if message.role != "system":
             break
-        system.append(turn.text)
-    return replace(head, turns=turns, system=tuple(system), headers=headers, body=body)
+        system.append(message.text)
+    return replace(head, messages=messages, system=tuple(system), headers=headers, body=body)

@@ -124,7 +124,7 @@ class AnthropicWire:
         yield from self._deltas(said, "thinking_delta", "thinking", deltas)
 
     def calls(self, calls: list[tuple[Call, tuple[str, ...]]]) -> Iterator[bytes]:
-        """One block a call, in turn. No arguments at all stream as one empty delta."""
+        """One block a call. No arguments at all stream as one empty delta."""
         for call, deltas in calls:
             yield from self._close()
             said = self.answer.start_call(call, "toolu_")

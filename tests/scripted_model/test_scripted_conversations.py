@@ -199,7 +199,7 @@ def test_a_script_sees_the_same_picture_in_every_dialect(dialect):
     assert "a.txt" in last.all_text
     assert "Now." in last.all_text
     assert last.json == json.loads(json.dumps(after))
-    calls = [call for turn in last.turns for call in turn.calls]
+    calls = [call for message in last.messages for call in message.calls]
     assert [(call.name, json.loads(call.arguments)) for call in calls] == [
         ("bash", {"command": "ls"})
     ]
