@@ -104,6 +104,9 @@ def _serve(parser: Parser) -> None:
         metavar="ORIGIN",
         help="a web origin that browsers may come from; may be repeated",
     )
+    # For programs that start a server for themselves.
+    add("--until-eof", action="store_true", help=SUPPRESS)
+    add("--owner-pid", type=positive_count, help=SUPPRESS)
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model of new prompts")
     add("--yes", action="store_true", help="allow what would be asked; never what is denied")
 
@@ -274,7 +277,7 @@ exit codes:
         "completion",
         "print the completion script of a shell",
         _completion,
-        "roost.cli.completion",
+        "roost.cli.completion.command",
         """\
 examples:
   source <(roost completion bash)

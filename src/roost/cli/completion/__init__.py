@@ -1,0 +1,1 @@
+"""`roost completion`: scripts for shells, made of the commands' own parsers."""

@@ -1,0 +1,112 @@
+"""`roost config`: what is in force and where it comes from; trust; paths."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.cli.folders import working_folder
+from roost.cli.log import FOLDER as LOG_FOLDER
+from roost.cli.storage import DATABASE_NAME, Home, at_home
+from roost.cli.trusting import load_config, trust
+from roost.config.loaded import Loaded
+from roost.config.show import masked, settings
+from roost.config.trust import TrustStore
+from roost.core.text import reveal, terminal_safe
+
+
+class ConfigOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost config`."""
+
+    action: Literal["trust", "untrust", "path"] | None = None
+    dir: str | None = None
+    format: Literal["text", "json"] = "text"
+
+
+def execute(given: dict[str, Any]) -> int:
+    """Do what was asked for. Raises `ConfigError`."""
+    options = msgspec.convert(given, ConfigOptions)
+    folder = working_folder(options.dir)
+    with at_home(given) as home:
+        match options.action:
+            case "trust":
+                lines = _trust(home, folder)
+            case "untrust":
+                lines = _untrust(home, folder)
+            case "path":
+                lines = _paths(home, load_config(folder, home.environ, home.paths))
+            case None:
+                lines = _show(load_config(folder, home.environ, home.paths), options)
+    print("\n".join(terminal_safe(line) for line in lines))
+    return 0
+
+
+def _show(loaded: Loaded, options: ConfigOptions) -> list[str]:
+    if options.format == "json":
+        return [json.dumps(masked(loaded), indent=2, ensure_ascii=False)]
+    lines = [f"{one.key} = {_value(one.value)}  ({one.source})" for one in settings(loaded)]
+    if not lines:
+        lines = ["Nothing is configured; everything is as built in."]
+    lines += _withheld(loaded)
+    lines += [f"warning: {warning}" for warning in loaded.warnings]
+    return lines
+
+
+def _value(value: Any) -> str:
+    return reveal(msgspec.json.encode(value).decode())
+
+
+def _withheld(loaded: Loaded) -> list[str]:
+    """What of the repository does nothing yet, why, and how to change that."""
+    project = loaded.project
+    if project.trusted:
+        return ["", f"The configuration of {project.root} is trusted."] if project.files else []
+    lines = ["", f"Not in force, since the configuration of {project.root} is not trusted:"]
+    lines += [f"  {_place(one.source, one.key)}: {one.reason}" for one in loaded.withheld]
+    if not loaded.withheld:
+        lines = ["", f"The configuration of {project.root} is not trusted, and needs no trust:"]
+        lines.append("  all of it is in force.")
+    elif not project.problem:
+        lines += [
+            "",
+            "Read these files, then trust exactly their content with `roost config trust`:",
+        ]
+        lines += [f"  {reveal(name)}" for name in project.files]
+    return lines
+
+
+def _place(source: str, key: str) -> str:
+    return f"{reveal(key)} ({source})" if key else source
+
+
+def _trust(home: Home, folder: Path) -> list[str]:
+    project = trust(folder, home.environ, home.paths).project
+    if not project.files:
+        return [f"{project.root} has no configuration of its own, so there is nothing to trust."]
+    return [
+        f"Trusted from now on, as long as nothing in them changes, in {project.root}:",
+        *(f"  {reveal(name)}" for name in project.files),
+    ]
+
+
+def _untrust(home: Home, folder: Path) -> list[str]:
+    root = load_config(folder, home.environ, home.paths).project.root
+    if TrustStore(home.paths.trust_file).revoke(root):
+        return [f"The configuration of {root} is no longer trusted."]
+    return [f"The configuration of {root} was not trusted."]
+
+
+def _paths(home: Home, loaded: Loaded) -> list[str]:
+    paths = home.paths
+    lines = [
+        f"data      {paths.data}",
+        f"config    {paths.config}",
+        f"state     {paths.state}",
+        f"cache     {paths.cache}",
+        f"database  {paths.data / DATABASE_NAME}",
+        f"logs      {paths.data / LOG_FOLDER}",
+        f"models    {paths.data / 'models'}",
+    ]
+    return [*lines, *(f"read      {layer.source}" for layer in loaded.layers)]

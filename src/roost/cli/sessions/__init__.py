@@ -1,0 +1,1 @@
+"""`roost sessions`: list, show, export, import, delete."""

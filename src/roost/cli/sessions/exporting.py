@@ -1,0 +1,73 @@
+"""`roost sessions export`: the document on stdout, everything else on stderr."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors import store as actors
+from roost.cli.failures import tell
+from roost.cli.secrets import MASK, secrets_in, secrets_of
+from roost.cli.sessions.sanitize import sanitize
+from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.terminal import Output
+from roost.cli.trusting import load_config
+from roost.core.errors import ConfigError
+from roost.db.transaction import Reader
+from roost.sessions.export import Exported, encode, read_session
+
+
+class ExportOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost sessions export`."""
+
+    session: str
+    sanitize: bool = False
+
+
+def execute(given: dict[str, Any]) -> int:
+    """Write one session as JSON. Raises `NotFoundError`."""
+    options = msgspec.convert(given, ExportOptions)
+    return run_at_home(given, lambda home: _export(home, options))
+
+
+async def _export(home: Home, options: ExportOptions) -> int:
+    with database_of(home) as database:
+        exported, running = await database.read(lambda db: _read(db, options.session))
+    if running:
+        tell("note: the session is running; this is how far it has come\n")
+    data = encode(sanitize(exported) if options.sanitize else exported)
+    data, hidden = without_secrets(data, _secrets(home, exported))
+    if hidden:
+        tell(f"note: {hidden} known keys were replaced by {MASK}\n")
+    output = Output(sys.stdout)
+    output.write(data.decode())
+    if output.lost:
+        raise BrokenPipeError
+    return 0
+
+
+def _read(db: Reader, session_id: str) -> tuple[Exported, bool]:
+    exported = read_session(db, session_id)
+    return exported, bool(actors.not_idle(db, session_id))
+
+
+def _secrets(home: Home, exported: Exported) -> frozenset[str]:
+    """The keys of the environment, and those of the configuration the session ran with."""
+    known = secrets_in(home.environ)
+    try:
+        loaded = load_config(Path(exported.info.directory), home.environ, home.paths)
+    except ConfigError:
+        return known
+    return known | secrets_of(loaded.config, home.environ)
+
+
+def without_secrets(document: bytes, secrets: frozenset[str]) -> tuple[bytes, int]:
+    """The JSON `document` with each secret inside its texts masked, and how many there were."""
+    hidden = 0
+    for secret in sorted(secrets, key=len, reverse=True):
+        written = msgspec.json.encode(secret)[1:-1]
+        hidden += document.count(written)
+        document = document.replace(written, MASK.encode())
+    return document, hidden

@@ -1,0 +1,95 @@
+"""`roost sessions list`."""
+
+import shutil
+import sys
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors import store as actors
+from roost.cli.folders import working_folder
+from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.table import age, table
+from roost.cli.terminal import is_terminal
+from roost.core.clock import now_ms
+from roost.db.transaction import Reader
+from roost.sessions import store as sessions
+from roost.sessions.models import Session
+from roost.workspace.git import project_id
+
+
+class ListOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost sessions list`."""
+
+    format: Literal["table", "json"] = "table"
+    max_count: int = 50
+    all: bool = False
+    dir: str | None = None
+
+
+class _Row(Struct, frozen=True):
+    session: Session
+    state: str
+    """Of its main actor: `running`, `waiting`, or nothing."""
+
+
+def execute(given: dict[str, Any]) -> int:
+    """List sessions, the last used first."""
+    options = msgspec.convert(given, ListOptions)
+    return run_at_home(given, lambda home: _list(home, options))
+
+
+async def _list(home: Home, options: ListOptions) -> int:
+    project = None if options.all else await project_id(working_folder(options.dir).resolve())
+    with database_of(home) as database:
+        rows = await database.read(lambda db: _rows(db, project, options.max_count))
+    if options.format == "json":
+        shown = [_as_json(row.session) for row in rows]
+        print(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode())
+    elif rows:
+        print("\n".join(_as_table(rows, everywhere=options.all)))
+    else:
+        where = "" if options.all else " of this project yet; --all lists those of every project"
+        print(f"There are no sessions{where}.", file=sys.stderr)
+    return 0
+
+
+def _rows(db: Reader, project: str | None, count: int) -> list[_Row]:
+    words = {"running": "running", "pending": "waiting"}
+    states = {
+        actor.session_id: words.get(actor.status, "")
+        for actor in actors.not_idle(db)
+        if actor.fronts
+    }
+    found = sessions.listed(db, project_id=project, roots=True, limit=count)
+    return [_Row(session, states.get(session.id, "")) for session in found]
+
+
+def _as_json(session: Session) -> dict[str, Any]:
+    """In the shape of OpenCode's `session list --format json`."""
+    return {
+        "id": session.id,
+        "title": session.title,
+        "updated": session.time.updated,
+        "created": session.time.created,
+        "projectId": session.project_id,
+        "directory": session.directory,
+    }
+
+
+def _as_table(rows: list[_Row], *, everywhere: bool) -> list[str]:
+    now = now_ms()
+    head = ["SESSION", "USED", "STATE", *(["FOLDER"] if everywhere else []), "TITLE"]
+    lines = [
+        [
+            row.session.id,
+            age(row.session.time.updated, now),
+            row.state,
+            *([row.session.directory] if everywhere else []),
+            row.session.title,
+        ]
+        for row in rows
+    ]
+    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    return table([head, *lines], width)

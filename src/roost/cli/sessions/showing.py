@@ -1,0 +1,183 @@
+"""`roost sessions show`: what was said and done, for reading."""
+
+import os
+import shutil
+import sys
+import time
+from typing import Any, Final, assert_never
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors import store as actors
+from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.tool_lines import Place, exit_line, tool_line
+from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.terminal import Look, look_of
+from roost.core.errors import NotFoundError
+from roost.core.text import terminal_safe
+from roost.db.transaction import Reader
+from roost.inbox import store as inbox
+from roost.inbox.models import Address, PromptBody
+from roost.sessions import store as sessions
+from roost.sessions import transcript
+from roost.sessions.models import AssistantInfo, Info, Message, Session, UserInfo
+from roost.sessions.parts import (
+    AgentPart,
+    FilePart,
+    Part,
+    ReasoningPart,
+    RetryPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolCompleted,
+    ToolPart,
+    UnknownPart,
+)
+
+LONGEST: Final = 40
+"""Lines of one text that are shown without `--full`."""
+
+
+class ShowOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost sessions show`."""
+
+    session: str
+    actor: str = "main"
+    max_count: int = 100
+    full: bool = False
+    thinking: bool = False
+
+
+class _Found(Struct, frozen=True):
+    session: Session
+    messages: list[Message]
+    queued: list[Message]
+    more: bool
+    """There are older messages."""
+
+
+def execute(given: dict[str, Any]) -> int:
+    """Print a transcript. Raises `NotFoundError`."""
+    options = msgspec.convert(given, ShowOptions)
+    return run_at_home(given, lambda home: _show(home, options))
+
+
+async def _show(home: Home, options: ShowOptions) -> int:
+    with database_of(home) as database:
+        found = await database.read(lambda db: _find(db, options))
+    look = look_of(sys.stdout, os.environ)
+    writer = _Writer(options, Place(found.session.directory), look)
+    print("\n".join(writer.lines(found)))
+    return 0
+
+
+def _find(db: Reader, options: ShowOptions) -> _Found:
+    session = sessions.get(db, options.session)
+    address = Address(session.id, options.actor)
+    if actors.find(db, address) is None:
+        names = ", ".join(actor.actor_id for actor in actors.of_session(db, session.id))
+        raise NotFoundError(
+            f"there is no actor {options.actor} in session {session.id}",
+            hint=f"There are: {names}.",
+        )
+    count = options.max_count
+    messages = transcript.load(db, session.id, options.actor, limit=count + 1)
+    queued = [
+        inbox.as_message(row)
+        for row in inbox.queued(db, address)
+        if isinstance(row.body, PromptBody)
+    ]
+    return _Found(session, messages[-count:], queued, len(messages) > count)
+
+
+class _Writer:
+    """Makes lines of messages."""
+
+    def __init__(self, options: ShowOptions, place: Place, look: Look) -> None:
+        self._options = options
+        self._place = place
+        self._look = look
+
+    def lines(self, found: _Found) -> list[str]:
+        look = self._look
+        session = found.session
+        lines = [
+            look.paint(terminal_safe(session.title), "bold"),
+            look.paint(terminal_safe(f"{session.id} in {session.directory}"), "dim"),
+        ]
+        if found.more:
+            lines.append(look.paint("… older messages; -n shows more of them", "dim"))
+        for message in found.messages:
+            lines += self._message(message)
+        for message in found.queued:
+            lines += self._message(message, "queued")
+        return lines
+
+    def _message(self, message: Message, state: str = "") -> list[str]:
+        body = [line for part in message.parts for line in self._part(part)]
+        info = message.info
+        if isinstance(info, AssistantInfo) and info.error is not None:
+            body.append(self._look.paint(f"error: {terminal_safe(info.error.message)}", "red"))
+        return ["", self._head(info, state), *body] if body else []
+
+    def _head(self, info: Info, state: str) -> str:
+        clock = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.time.created / 1000))
+        match info:
+            case UserInfo():
+                who = "you" if info.provenance is None else "roost"
+            case AssistantInfo():
+                who = f"{info.agent} · {info.provider_id}/{info.model_id}"
+                state = "hidden from the model" if info.hidden else state
+            case _:
+                assert_never(info)
+        said = " · ".join(filter(None, [who, clock, state]))
+        width = min(80, shutil.get_terminal_size().columns)
+        rule = self._look.icon("─", "-")
+        line = terminal_safe(f"{rule}{rule} {said} ")
+        return self._look.paint(line + rule * max(0, width - len(line)), "cyan")
+
+    def _part(self, part: Part) -> list[str]:
+        match part:
+            case TextPart():
+                return self._text(part.text) if part.text.strip() else []
+            case ReasoningPart():
+                shown = self._options.thinking and part.text.strip()
+                return (
+                    [self._look.paint(one, "dim") for one in self._text(part.text)] if shown else []
+                )
+            case FilePart():
+                return [terminal_safe(f"[file: {part.filename or part.mime}]")]
+            case AgentPart():
+                return [terminal_safe(f"[agent: {part.name}]")]
+            case ToolPart():
+                return self._tool(part)
+            case UnknownPart():
+                return [terminal_safe(f"[{part.type}]")]
+            case StepStartPart() | StepFinishPart() | RetryPart():
+                return []
+            case _:
+                assert_never(part)
+
+    def _text(self, text: str) -> list[str]:
+        lines = terminal_safe(text.strip("\n")).split("\n")
+        return self._bounded(lines)
+
+    def _bounded(self, lines: list[str]) -> list[str]:
+        if self._options.full or len(lines) <= LONGEST:
+            return lines
+        rest = len(lines) - LONGEST
+        return [*lines[:LONGEST], self._look.paint(f"… {rest} more lines (--full)", "dim")]
+
+    def _tool(self, part: ToolPart) -> list[str]:
+        lines = [tool_line(part, self._place, self._look)]
+        if ended := exit_line(part, self._look):
+            lines.append(ended)
+        if not isinstance(part.state, ToolCompleted):
+            return lines
+        if isinstance(diff := part.state.metadata.get("diff"), str):
+            lines += diff_lines(terminal_safe(diff), self._look)
+        elif self._options.full and part.state.output:
+            lines += [f"    {line}" for line in self._text(part.state.output)]
+        return lines

@@ -1,0 +1,60 @@
+"""What every command but `run` starts with: the user's folders, the log, the database."""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from msgspec import Struct
+
+from roost.cli.log import Log, logging_to
+from roost.cli.secrets import secrets_in
+from roost.config.paths import Paths, roost_paths
+from roost.db.database import Database
+from roost.events.bus import Bus
+
+DATABASE_NAME: Final = "roost.db"
+"""As the runtime names it; imported from there it would triple the start of these commands."""
+
+
+class Home(Struct, frozen=True):
+    """The environment of a command, the user's folders, the running log."""
+
+    environ: Mapping[str, str]
+    paths: Paths
+    log: Log
+
+
+@contextmanager
+def at_home(given: Mapping[str, Any]) -> Generator[Home]:
+    """The user's folders, made if need be, with the log that the command line asks for.
+
+    Raises `ConfigError` for folders that cannot be used.
+    """
+    environ = dict(os.environ)
+    paths = roost_paths(environ)
+    paths.prepare()
+    with logging_to(
+        paths.data,
+        secrets=secrets_in(environ),
+        level=given.get("log_level"),
+        print_logs=bool(given.get("print_logs")),
+    ) as log:
+        yield Home(environ, paths, log)
+
+
+@contextmanager
+def database_of(home: Home) -> Generator[Database]:
+    """The user's database, without anything that runs actors. Raises `StorageError`."""
+    database = Database.open(home.paths.data / DATABASE_NAME, Bus())
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def run_at_home(given: Mapping[str, Any], work: Callable[[Home], Coroutine[Any, Any, int]]) -> int:
+    """Run `work` on an event loop and give its exit code."""
+    with at_home(given) as home:
+        return asyncio.run(work(home))

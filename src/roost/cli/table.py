@@ -1,0 +1,59 @@
+"""Tables of text whose columns line up, whatever script the text is in."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from wcwidth import wcswidth, wcwidth
+
+from roost.core.text import terminal_safe
+
+GAP: Final = "  "
+_NARROWEST: Final = 12
+
+
+def table(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """`rows` as lines; the first is the head. With `width` the last column is cut to fit."""
+    cells = [[_one_line(cell) for cell in row] for row in rows]
+    widths = [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
+    if width is not None:
+        before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+        widths[-1] = min(widths[-1], max(_NARROWEST, width - before))
+    return [
+        GAP.join(_fit(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(terminal_safe(text).split())
+
+
+def _width(text: str) -> int:
+    return len(text) if text.isascii() else max(0, wcswidth(text))
+
+
+def _fit(text: str, size: int) -> str:
+    """`text` in exactly `size` cells."""
+    if _width(text) > size:
+        text = _cut(text, size)
+    return text + " " * (size - _width(text))
+
+
+def _cut(text: str, size: int) -> str:
+    taken = ""
+    used = 0
+    for character in text:
+        used += max(0, wcwidth(character))
+        if used > size - 1:
+            break
+        taken += character
+    return taken + "…"
+
+
+def age(then: int, now: int) -> str:
+    """How long ago `then` was, roughly; both in milliseconds since the epoch."""
+    seconds = max(0, now - then) // 1000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "now"
