@@ -1,0 +1,1 @@
+"""The HTTP server: OpenCode's wire over a runtime, behind a secret."""

@@ -1,0 +1,152 @@
+"""Which folders a server may be used for: those it was opened for, and folders of their sessions.
+
+A request that names any other is refused, so that a client cannot make Roost work in `/etc`.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from roost.core.errors import DeniedError, NotFoundError, UsageError
+from roost.db.transaction import Reader
+from roost.runtime.runtime import Runtime
+from roost.sessions import store as sessions
+from roost.sessions.models import Session
+
+_KNOWN_LIMIT: Final = 10_000
+"""Sessions whose place is remembered; then all are forgotten and looked up again."""
+
+
+class Place(Struct, frozen=True):
+    """Where a session works."""
+
+    directory: str
+    project_id: str
+    served: bool
+
+
+class Directories:
+    """The folders of one server. Paths are compared after all links are resolved."""
+
+    def __init__(self, runtime: Runtime, opened: tuple[Path, ...]) -> None:
+        if not opened:
+            raise UsageError("a server needs a folder to work in")
+        self._runtime = runtime
+        self._roots = tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in opened))
+        self._names = {str(root) for root in self._roots}
+        self._repositories: frozenset[str] | None = None
+        self._places: dict[str, Place] = {}
+
+    @property
+    def default(self) -> str:
+        """The folder that is meant where a request names none."""
+        return str(self._roots[0])
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders the server was opened for."""
+        return self._roots
+
+    async def resolve(self, given: str | None) -> str:
+        """The folder that a request means.
+
+        Raises `UsageError` for what is no absolute path, `DeniedError` for a folder that is not
+        served.
+        """
+        if not given or given in self._names:
+            return given or self.default
+        real = _real(given)
+        if real in self._names or await self._has_session(real):
+            return real
+        raise DeniedError(
+            f"this server was not opened for {given}",
+            hint="Start it there, or with --dir for each further folder.",
+        )
+
+    async def resolve_header(self, given: str) -> str:
+        """The same for the header, whose value OpenCode's clients percent-encode."""
+        if "%" in given and given not in self._names:
+            given = unquote(given)
+        return await self.resolve(given)
+
+    async def _has_session(self, directory: str) -> bool:
+        found = await self._runtime.database.read(
+            lambda db: sessions.listed(db, directory=directory, limit=1)
+        )
+        return bool(found) and await self.serves(found[0].directory, found[0].project_id)
+
+    async def serves(self, directory: str, project_id: str) -> bool:
+        """Whether sessions in `directory` may be used: it lies in a served folder, or it is a
+        worktree of a served repository.
+        """
+        if directory in self._names:
+            return True
+        path = Path(directory)
+        if any(path.is_relative_to(root) for root in self._roots):
+            return True
+        return project_id in await self._served_repositories()
+
+    async def _served_repositories(self) -> frozenset[str]:
+        """Ids of the served folders that are whole repositories."""
+        if self._repositories is None:
+            opened = [await self._runtime.projects.open(root) for root in self._roots]
+            self._repositories = frozenset(
+                project.id
+                for project in opened
+                if project.root == project.directory and (project.root / ".git").exists()
+            )
+        return self._repositories
+
+    def forget(self) -> None:
+        """Look at the repositories again when they are next needed."""
+        self._repositories = None
+
+    async def place(self, session_id: str) -> Place | None:
+        """Where a session works; None if there is no such session."""
+        if (known := self._places.get(session_id)) is not None:
+            return known
+        session = await self._runtime.database.read(lambda db: sessions.find(db, session_id))
+        return None if session is None else await self.remember(session)
+
+    def known(self, session_id: str) -> Place | None:
+        """The place of a session if it was looked up before."""
+        return self._places.get(session_id)
+
+    async def remember(self, session: Session) -> Place:
+        """Keep the place of `session`, which never changes."""
+        if len(self._places) >= _KNOWN_LIMIT:
+            self._places.clear()
+        served = await self.serves(session.directory, session.project_id)
+        place = Place(session.directory, session.project_id, served)
+        self._places[session.id] = place
+        return place
+
+    async def session(self, session_id: str) -> Session:
+        """The session of that id, if its folder is served.
+
+        Raises `NotFoundError` or `DeniedError`.
+        """
+
+        def find(db: Reader) -> Session:
+            return sessions.get(db, session_id)
+
+        session = await self._runtime.database.read(find)
+        if not (await self.remember(session)).served:
+            raise DeniedError(
+                f"session {session_id} works in {session.directory}, "
+                "which this server was not opened for",
+                hint="Start a server there.",
+            )
+        return session
+
+
+def _real(given: str) -> str:
+    if not given.startswith("/") or "\x00" in given:
+        raise UsageError(f"the directory {given!r} is no absolute path")
+    try:
+        return os.path.realpath(given)
+    except (OSError, ValueError, UnicodeEncodeError) as error:
+        raise NotFoundError(f"the directory {given!r} cannot be looked at") from error

@@ -1,0 +1,143 @@
+"""What a route is: its method and path, and a handler whose signature is its contract.
+
+`async def handler(call: Call[Query, Body]) -> Answer` says everything: `Query` is a struct of query
+parameters, `Body` a struct (None: no body; `Body | None`: it may be missing), `Answer` what msgspec
+encodes, a `Reply` that adds headers, None for 204, or a `Streamed` answer. The same signature
+decodes requests and writes the OpenAPI document.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.types import Receive, Send
+
+from roost.runtime.project import Project
+from roost.server.service import Service
+from roost.sessions.models import Session
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Q = TypeVar("Q")
+B = TypeVar("B")
+T = TypeVar("T")
+
+
+class NoQuery(Struct, frozen=True):
+    """A route without query parameters of its own."""
+
+
+class Call(Generic[Q, B]):
+    """One request, decoded and allowed."""
+
+    def __init__(
+        self, service: Service, request: Request, *, directory: str, query: Q, body: B
+    ) -> None:
+        self.service = service
+        self.request = request
+        self.directory = directory
+        """The folder that is meant; the server was opened for it."""
+        self.query = query
+        self.body = body
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        """The parameters in the path."""
+        return self.request.path_params
+
+    async def project(self) -> Project:
+        """The project of the folder that is meant."""
+        return await self.service.project(self.directory)
+
+    async def session(self) -> Session:
+        """The session in the path.
+
+        Raises `NotFoundError`, and `DeniedError` for one in a folder that is not served.
+        """
+        return await self.service.session(self.path["sessionID"])
+
+
+class Reply(Generic[T]):
+    """An answer with headers."""
+
+    def __init__(self, value: T, headers: dict[str, str]) -> None:
+        self.value = value
+        self.headers = headers
+
+
+class Streamed:
+    """An answer that is sent bit by bit."""
+
+    media_type = "application/json"
+    answer: Any = None
+    """The type of its JSON; None: it is a stream of events."""
+
+    async def send(self, receive: Receive, send: Send) -> None:
+        """Send all of it; returns when it ends or the client is gone."""
+        raise NotImplementedError
+
+
+def is_streamed(answer: Any) -> bool:
+    """Whether a handler's return type is a `Streamed`."""
+    return isinstance(answer, type) and issubclass(answer, Streamed)
+
+
+Handler = Callable[[Call[Any, Any]], Awaitable[Any]]
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """One route."""
+
+    method: Method
+    path: str
+    handler: Handler
+    query: type[Struct]
+    body: Any
+    """None: it takes none."""
+    body_optional: bool
+    answer: Any
+    """None: 204."""
+    scoped: bool
+    """It is about a folder, named by `directory` or the header."""
+
+    @property
+    def name(self) -> str:
+        """Its operation id."""
+        return self.handler.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one sentence."""
+        return (self.handler.__doc__ or "").partition("\n")[0]
+
+
+def endpoint(method: Method, path: str, handler: Handler, *, scoped: bool = True) -> Endpoint:
+    """A route from its handler."""
+    hints = get_type_hints(handler)
+    query, body = get_args(hints["call"])
+    kinds = _alternatives(body)
+    optional = NoneType in kinds
+    body = None if kinds == (NoneType,) else _without_none(body, kinds)
+    answer = hints["return"]
+    return Endpoint(
+        method=method,
+        path=path,
+        handler=handler,
+        query=query,
+        body=body,
+        body_optional=optional,
+        answer=None if answer is NoneType else answer,
+        scoped=scoped,
+    )
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
+
+
+def _without_none(body: Any, kinds: tuple[Any, ...]) -> Any:
+    if NoneType not in kinds:
+        return body
+    (only,) = [kind for kind in kinds if kind is not NoneType]
+    return only

@@ -1,0 +1,92 @@
+"""Leaving a prompt with an actor, and waiting for what it says."""
+
+import re
+from typing import Final
+
+from msgspec import convert
+
+from roost.core.errors import BusyError, NotFoundError, UsageError
+from roost.db.transaction import Reader
+from roost.inbox import store as inbox
+from roost.inbox.models import InboxRow
+from roost.runtime.models import Accepted, PromptInput
+from roost.runtime.runtime import Runtime
+from roost.server import pages
+from roost.server.problems import RefusalError
+from roost.server.wire import MessageView, message_view
+from roost.sessions.models import AssistantInfo, MessageError
+
+_ID: Final = re.compile(r"(msg|prt)_[0-9A-Za-z]{1,60}")
+
+
+def check_ids(given: PromptInput) -> None:
+    """Refuse ids of another shape than OpenCode's, which clients sort by. Raises `UsageError`."""
+    chosen = [("msg", given.message_id), *(("prt", part.id) for part in given.parts)]
+    for prefix, identifier in chosen:
+        if identifier is None:
+            continue
+        match = _ID.fullmatch(identifier)
+        if match is None or match.group(1) != prefix:
+            raise UsageError(f"{identifier!r} is no id of the shape {prefix}_…")
+    parts = [part.id for part in given.parts if part.id is not None]
+    if len(set(parts)) < len(parts):
+        raise UsageError("two parts have the same id")
+
+
+async def accept(runtime: Runtime, session_id: str, actor_id: str, given: PromptInput) -> Accepted:
+    """Leave a prompt with an idle actor.
+
+    Raises `BusyError`, but not when this very prompt is what the actor is busy with: a client that
+    sends it again after its connection was cut waits for the same answer.
+    """
+    check_ids(given)
+    try:
+        return await runtime.prompt(session_id, given, actor_id=actor_id, idle_only=True)
+    except BusyError:
+        if given.message_id is None or not await _is_known(runtime, session_id, given.message_id):
+            raise
+    return await runtime.prompt(session_id, given, actor_id=actor_id)
+
+
+async def _is_known(runtime: Runtime, session_id: str, message_id: str) -> bool:
+    try:
+        row = await _row(runtime, message_id)
+    except NotFoundError:
+        return False
+    return row.receiver.session_id == session_id
+
+
+async def _row(runtime: Runtime, message_id: str) -> InboxRow:
+    return await runtime.database.read(lambda db: inbox.get(db, message_id))
+
+
+async def queued_message(runtime: Runtime, session_id: str, message_id: str) -> MessageView:
+    """The prompt itself, as a user message."""
+
+    def find(db: Reader) -> MessageView:
+        return message_view(pages.find_message(db, session_id, message_id))
+
+    return await runtime.database.read(find)
+
+
+async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> MessageView:
+    """Wait for the turn that takes up a prompt and give the last thing the model said in it.
+
+    A turn that failed gives its message with the error in it. Raises `RefusalError` when there is
+    no message at all.
+    """
+    result = await runtime.wait_turn(session_id, message_id)
+    if result.message is not None and isinstance(result.message.info, AssistantInfo):
+        return message_view(result.message)
+    if error := result.turn.error:
+        raise RefusalError(502, convert(error, MessageError).message)
+    raise RefusalError(502, f"the turn ended as {result.turn.outcome} without an answer")
+
+
+async def abandon(runtime: Runtime, session_id: str, actor_id: str, message_id: str) -> None:
+    """Stop the turn that took up a prompt, or take the prompt back if none has."""
+    row = await _row(runtime, message_id)
+    if row.turn_id is None:
+        await runtime.withdraw(row.id)
+    else:
+        await runtime.abort(session_id, actor_id=actor_id, turn_id=row.turn_id)

@@ -1,0 +1,142 @@
+"""Requests to the person: permissions and questions, listed and answered in any order."""
+
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Struct, convert
+
+from roost.core.errors import NotFoundError
+from roost.permissions.asks import Kind, Reply, get
+from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.sessions.wire_names import wire_name
+
+
+class AskingCall(Struct, frozen=True, rename=wire_name):
+    """The call of a tool that asks."""
+
+    message_id: str
+    call_id: str
+
+
+class PermissionView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """What an actor wants to do. `always`: what a lasting yes would cover."""
+
+    id: str
+    session_id: str
+    permission: str
+    patterns: list[str]
+    metadata: dict[str, Any]
+    always: list[str]
+    tool: AskingCall | None = None
+
+
+class OptionView(Struct, frozen=True):
+    """One answer to choose."""
+
+    label: str
+    description: str = ""
+
+
+class QuestionView(Struct, frozen=True):
+    """One question. `custom`: words of one's own are an answer too."""
+
+    question: str
+    header: str
+    options: list[OptionView] = []
+    multiple: bool = False
+    custom: bool = True
+
+
+class QuestionsView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """Questions that are asked together."""
+
+    id: str
+    session_id: str
+    questions: list[QuestionView]
+    tool: AskingCall | None = None
+
+
+class PermissionReply(Struct, frozen=True):
+    """The answer. `message` tells the model how to go on after a no."""
+
+    reply: Reply
+    message: Annotated[str, Meta(max_length=100_000)] | None = None
+
+
+class OldReply(Struct, frozen=True):
+    """The answer as older clients send it."""
+
+    response: Reply
+
+
+class QuestionReply(Struct, frozen=True):
+    """For each question the chosen labels, or words of one's own."""
+
+    answers: list[list[str]]
+
+
+async def list_permissions(call: Call[NoQuery, None]) -> list[PermissionView]:
+    """The permission requests of a folder's sessions that wait, the oldest first."""
+    return [convert(one, PermissionView) for one in await _waiting(call, "permission")]
+
+
+async def list_questions(call: Call[NoQuery, None]) -> list[QuestionsView]:
+    """The questions of a folder's sessions that wait, the oldest first."""
+    return [convert(one, QuestionsView) for one in await _waiting(call, "question")]
+
+
+async def _waiting(call: Call[NoQuery, None], kind: Kind) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for ask in await call.service.runtime.asks():
+        place = await call.service.directories.place(ask.session_id)
+        if ask.kind == kind and place is not None and place.directory == call.directory:
+            found.append(ask.request)
+    return found
+
+
+async def reply_permission(call: Call[NoQuery, PermissionReply]) -> bool:
+    """Answer a permission request. 409 if it was answered before."""
+    ask_id = await _served(call, "requestID")
+    await call.service.runtime.reply_permission(ask_id, call.body.reply, call.body.message)
+    return True
+
+
+async def respond_permission(call: Call[NoQuery, OldReply]) -> bool:
+    """Answer a permission request (as older clients do)."""
+    session = await call.session()
+    ask_id = await _served(call, "permissionID", session.id)
+    await call.service.runtime.reply_permission(ask_id, call.body.response)
+    return True
+
+
+async def reply_question(call: Call[NoQuery, QuestionReply]) -> bool:
+    """Answer questions, one list a question. 409 if they were answered before."""
+    ask_id = await _served(call, "requestID")
+    await call.service.runtime.reply_question(ask_id, call.body.answers)
+    return True
+
+
+async def reject_question(call: Call[NoQuery, None]) -> bool:
+    """Refuse to answer questions."""
+    ask_id = await _served(call, "requestID")
+    await call.service.runtime.reject_question(ask_id)
+    return True
+
+
+async def _served(call: Call[Any, Any], parameter: str, session_id: str | None = None) -> str:
+    """The id of the request in the path, whose session must be served."""
+    ask_id = call.path[parameter]
+    ask = await call.service.runtime.database.read(lambda db: get(db, ask_id))
+    if session_id not in {None, ask.session_id}:
+        raise NotFoundError(f"there is no request {ask_id} in session {session_id}")
+    await call.service.session(ask.session_id)
+    return ask_id
+
+
+ROUTES: Final[tuple[Endpoint, ...]] = (
+    endpoint("GET", "/permission", list_permissions),
+    endpoint("POST", "/permission/{requestID}/reply", reply_permission),
+    endpoint("POST", "/session/{sessionID}/permissions/{permissionID}", respond_permission),
+    endpoint("GET", "/question", list_questions),
+    endpoint("POST", "/question/{requestID}/reply", reply_question),
+    endpoint("POST", "/question/{requestID}/reject", reject_question),
+)

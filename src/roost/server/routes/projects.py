@@ -1,0 +1,169 @@
+"""A folder's configuration, agents, commands and models, and what project it belongs to."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from roost.config.show import masked
+from roost.context.agents import Agent
+from roost.core.clock import now_ms
+from roost.events.types import Event
+from roost.permissions.layers import layers_for
+from roost.runtime.project import Project
+from roost.server.commands import placeholders
+from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.listed_models import ListedProviders
+from roost.server.wire import (
+    AgentModel,
+    AgentView,
+    CommandView,
+    ConfiguredProviders,
+    PathView,
+    ProjectTime,
+    ProjectView,
+    Providers,
+)
+from roost.sessions import store as sessions
+
+_MANY: Final = 10_000
+"""Sessions that are looked at for the times of a project."""
+
+
+async def get_config(call: Call[NoQuery, None]) -> dict[str, Any]:
+    """The configuration in force, secrets masked."""
+    return masked((await call.project()).loaded)
+
+
+def _providers(call: Call[Any, Any], project: Project) -> ListedProviders:
+    settings = call.service.runtime.settings
+    config = project.loaded.config
+    if settings.model:
+        config = msgspec.structs.replace(config, model=settings.model)
+    return ListedProviders(config, settings.environment)
+
+
+async def configured_providers(call: Call[NoQuery, None]) -> ConfiguredProviders:
+    """The providers that can be called, with their models."""
+    known = _providers(call, await call.project())
+    views = known.all()
+    return ConfiguredProviders(views, known.defaults(views))
+
+
+async def list_providers(call: Call[NoQuery, None]) -> Providers:
+    """The providers that can be called, with their models; all of them are connected."""
+    known = _providers(call, await call.project())
+    views = known.all()
+    return Providers(views, known.defaults(views), [view.id for view in views])
+
+
+async def list_agents(call: Call[NoQuery, None]) -> list[AgentView]:
+    """The agents that actors can run as, with the rules that hold for them."""
+    project = await call.project()
+    environment = call.service.runtime.settings.environment
+    home = Path(environment.get("HOME", "/"))
+    return [_agent_view(agent, project, home) for agent in project.agents.values()]
+
+
+def _agent_view(agent: Agent, project: Project, home: Path) -> AgentView:
+    provider, _, model = (agent.model or "").partition("/")
+    layers = layers_for(project.loaded.permissions, home, agent=agent.name)
+    return AgentView(
+        name=agent.name,
+        mode=agent.mode,
+        permission=[rule for layer in layers for rule in layer.rules],
+        options=agent.options,
+        description=agent.description or None,
+        native=agent.native,
+        hidden=agent.hidden,
+        top_p=agent.top_p,
+        temperature=agent.temperature,
+        color=agent.color,
+        model=AgentModel(provider, model) if model else None,
+        variant=agent.variant,
+        steps=agent.steps,
+    )
+
+
+async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
+    """The commands of the configuration."""
+    project = await call.project()
+    return [
+        CommandView(
+            name=name,
+            template=command.template,
+            hints=placeholders(command.template),
+            description=command.description,
+            agent=command.agent,
+            model=command.model,
+            subtask=command.subtask,
+        )
+        for name, command in project.loaded.config.command.items()
+    ]
+
+
+async def get_paths(call: Call[NoQuery, None]) -> PathView:
+    """The folders in use."""
+    project = await call.project()
+    runtime = call.service.runtime
+    return PathView(
+        home=runtime.settings.environment.get("HOME", ""),
+        state=str(runtime.paths.state),
+        config=str(runtime.paths.config),
+        worktree=str(project.root),
+        directory=str(project.directory),
+    )
+
+
+async def list_projects(call: Call[NoQuery, None]) -> list[ProjectView]:
+    """The projects that the server was opened for."""
+    roots = call.service.directories.roots
+    views = [await _project_view(call, await call.service.project(str(root))) for root in roots]
+    return list({view.id: view for view in views}.values())
+
+
+async def current_project(call: Call[NoQuery, None]) -> ProjectView:
+    """The project of a folder."""
+    return await _project_view(call, await call.project())
+
+
+async def _project_view(call: Call[NoQuery, None], project: Project) -> ProjectView:
+    known = await call.service.runtime.database.read(
+        lambda db: sessions.listed(db, project_id=project.id, limit=_MANY)
+    )
+    inside = [one for one in known if Path(one.directory).is_relative_to(project.root)]
+    now = now_ms()
+    return ProjectView(
+        id=project.id,
+        worktree=str(project.root),
+        time=ProjectTime(
+            created=min((one.time.created for one in inside), default=now),
+            updated=max((one.time.updated for one in inside), default=now),
+        ),
+        sandboxes=sorted({one.directory for one in known if one not in inside}),
+        vcs="git" if (project.root / ".git").exists() else None,
+    )
+
+
+async def dispose_instance(call: Call[NoQuery, None]) -> bool:
+    """Read a folder's configuration again when it is next used. Running turns go on."""
+    runtime = call.service.runtime
+    runtime.projects.forget(Path(call.directory))
+    call.service.directories.forget()
+    properties = {"directory": call.directory}
+    event = Event("server.instance.disposed", properties, directory=call.directory)
+    runtime.bus.publish([event])
+    return True
+
+
+ROUTES: Final[tuple[Endpoint, ...]] = (
+    endpoint("GET", "/config", get_config),
+    endpoint("GET", "/config/providers", configured_providers),
+    endpoint("GET", "/provider", list_providers),
+    endpoint("GET", "/agent", list_agents),
+    endpoint("GET", "/command", list_commands),
+    endpoint("GET", "/path", get_paths),
+    endpoint("GET", "/project", list_projects),
+    endpoint("GET", "/project/current", current_project),
+    endpoint("POST", "/instance/dispose", dispose_instance),
+)

@@ -1,0 +1,44 @@
+"""What all handlers of one server share."""
+
+import asyncio
+import time
+from pathlib import Path
+
+from roost.runtime.project import Project
+from roost.runtime.runtime import Runtime
+from roost.server.directories import Directories
+from roost.server.models import ServerSettings
+from roost.server.problems import TooManyError
+from roost.server.rates import Rate
+from roost.sessions.models import Session
+
+
+class Service:
+    """A runtime behind HTTP."""
+
+    def __init__(self, runtime: Runtime, settings: ServerSettings, identity_key: str) -> None:
+        self.runtime = runtime
+        self.settings = settings
+        self.identity_key = identity_key
+        """Proves to this user's own clients that the server is what its advert says."""
+        self.directories = Directories(runtime, settings.directories)
+        self.closing = asyncio.Event()
+        """Set when the server stops: open streams and waits end."""
+        self.streams = 0
+        """Event streams that are open."""
+        self._prompts = Rate(settings.prompts_per_minute, 60.0)
+
+    async def project(self, directory: str) -> Project:
+        """The project of a served folder."""
+        return await self.runtime.projects.open(Path(directory))
+
+    async def session(self, session_id: str) -> Session:
+        """The session of that id, in a served folder. Raises `NotFoundError`, `DeniedError`."""
+        return await self.directories.session(session_id)
+
+    def count_prompt(self, source: str) -> None:
+        """Note that `source` leaves a prompt. Raises `TooManyError`."""
+        if wait := self._prompts.wait(source, time.monotonic()):
+            raise TooManyError(
+                f"more than {self.settings.prompts_per_minute} prompts a minute", wait
+            )
