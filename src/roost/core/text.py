@@ -4,6 +4,8 @@ import codecs
 import re
 from typing import Final
 
+from roost.core.encodings import readable_encoding
+
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
@@ -55,11 +57,7 @@ def decode(data: bytes) -> str:
     try:
         return clean(data.decode("utf-8"))
     except UnicodeDecodeError:
-        from charset_normalizer import from_bytes  # 10 ms that most processes never need
-
-        best = from_bytes(data[: 64 * 1024]).best() if b"\x00" not in data[:4096] else None
-        encoding = best.encoding if best is not None else "utf-8"
-        return clean(data.decode(encoding, errors="replace"))
+        return clean(data.decode(readable_encoding(data), errors="replace"))
 
 
 class StreamDecoder:

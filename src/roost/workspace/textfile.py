@@ -2,11 +2,11 @@
 
 import codecs
 import hashlib
-import locale
 from typing import Final
 
 from msgspec import Struct
 
+from roost.core.encodings import likely_encodings
 from roost.core.errors import RoostError
 
 _MARKS: Final = (
@@ -16,15 +16,8 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_SAMPLE: Final = 64 * 1024
 _NUL_SAMPLE: Final = 8 * 1024
 """Git's rule: a NUL this early makes a file binary."""
-_MULTI_BYTE: Final = ("gb", "big5", "cp932", "cp949", "euc", "shift", "johab", "hz", "iso2022")
-_WESTERN: Final = "cp1252"
-_NEAR: Final = 0.1
-"""How much worse than the best guess (chaos, 0 to 1) a guess may be and still be believable."""
-_COHERENT: Final = 0.1
-"""From this share of letters typical of some language on, a one-byte guess is trusted."""
 
 
 class NotTextError(RoostError):
@@ -109,7 +102,7 @@ def _exactly(data: bytes, encoding: str) -> str | None:
 
 
 def _guessed(data: bytes, name: str) -> TextFile:
-    for encoding, certain in _candidates(data):
+    for encoding, certain in likely_encodings(data):
         text = _exactly(data, encoding)
         if text is not None:
             return TextFile(text, encoding, b"", certain=certain, digest=digest_of(data))
@@ -117,28 +110,6 @@ def _guessed(data: bytes, name: str) -> TextFile:
         f"{name} is neither UTF-8 nor text in an encoding that can be recognised",
         hint="Convert it to UTF-8 first, for example with iconv.",
     )
-
-
-def _candidates(data: bytes) -> list[tuple[str, bool]]:
-    """Encodings to try, the most believable first, each with whether it is more than a guess."""
-    from charset_normalizer import from_bytes
-
-    found = list(from_bytes(data[:_SAMPLE]))
-    if not found:
-        return []
-    best = found[0]
-    guesses = [(best.encoding, best.coherence >= _COHERENT)]
-    if best.encoding.startswith(_MULTI_BYTE):
-        guesses = [(best.encoding, True)]
-    else:
-        near = [m for m in found if m.chaos <= best.chaos + _NEAR and m.coherence >= best.coherence]
-        names = {name for match in near for name in match.could_be_from_charset}
-        # Short Western text fits dozens of old encodings equally well; people have these two.
-        for usual in (locale.getencoding(), _WESTERN):
-            plain = codecs.lookup(usual).name.replace("-", "_")
-            if plain in names and plain != "utf_8":
-                guesses.insert(0, (plain, best.coherence >= _COHERENT))
-    return [*guesses, *((match.encoding, False) for match in found[1:])]
 
 
 def _new_characters(before: str, after: str) -> str:
