@@ -31,9 +31,10 @@ class EditArguments(Struct, frozen=True, rename=wire_name):
     ]
     old_string: Annotated[str, Meta(description="The text to replace.")]
     new_string: Annotated[str, Meta(description="The text that takes its place.")]
-    replace_all: Annotated[
-        bool | None, Meta(description="Replace every occurrence; otherwise there must be one.")
-    ] = None
+    replace_all: (
+        Annotated[bool, Meta(description="Replace every occurrence; otherwise there must be one.")]
+        | None
+    ) = None
 
 
 class EditTool(Tool[EditArguments]):

@@ -22,7 +22,7 @@ def file_text(path: Path, window: Window) -> str:
     """
     lines = [terminal_safe(line) for line in window.lines]
     numbered = [f"{number}: {line}" for number, line in enumerate(lines, window.first)]
-    notes = [_position(window), _cut_lines(window), markup.warning(lines, window.first)]
+    notes = [_position(window), _cut_lines(window), markup.warning(lines)]
     return _wrapped(path, "file", "content", numbered, notes)
 
 

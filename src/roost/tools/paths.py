@@ -31,6 +31,13 @@ def relative(path: Path, context: ToolContext) -> str:
     return clean(str(path))
 
 
+def from_directory(path: Path, context: ToolContext) -> str:
+    """A path as the actor may name it: relative to its directory if it lies below."""
+    if path.is_relative_to(context.directory):
+        return clean(str(path.relative_to(context.directory)))
+    return clean(str(path))
+
+
 async def permit_reading(context: ToolContext, places: Sequence[Located]) -> None:
     """Return when `places` may be read or listed, those outside the project too.
 

@@ -24,8 +24,8 @@ class Item(Struct, frozen=True):
     question: Annotated[str, Meta(min_length=1, description="The whole question.")]
     header: Annotated[str, Meta(description="A label for it, at most 30 characters.")] = ""
     options: Annotated[tuple[Option, ...], Meta(max_length=12, description="The choices.")] = ()
-    multiple: Annotated[bool | None, Meta(description="Several may be chosen.")] = None
-    custom: Annotated[bool | None, Meta(description="Free text is allowed; true if left out.")] = (
+    multiple: Annotated[bool, Meta(description="Several may be chosen.")] | None = None
+    custom: Annotated[bool, Meta(description="Free text is allowed; true if left out.")] | None = (
         None
     )
 

@@ -27,10 +27,11 @@ class ReadArguments(Struct, frozen=True, rename=wire_name):
     """What to read."""
 
     file_path: Annotated[str, Meta(description="The file or folder.")]
-    offset: Annotated[
-        int | None, Meta(ge=0, description="Number of the first line (or entry), from 1.")
-    ] = None
-    limit: Annotated[int | None, Meta(ge=1, description="How many lines; 2000 if left out.")] = None
+    offset: (
+        Annotated[int, Meta(ge=0, description="Number of the first line (or entry), from 1.")]
+        | None
+    ) = None
+    limit: Annotated[int, Meta(ge=1, description="How many lines; 2000 if left out.")] | None = None
 
 
 class ReadTool(Tool[ReadArguments]):

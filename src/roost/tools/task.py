@@ -20,13 +20,14 @@ class TaskArguments(Struct, frozen=True, rename=wire_name):
     """What to do with which task."""
 
     action: Annotated[Action, Meta(description="What to do.")]
-    id: Annotated[str | None, Meta(description="The task, such as T1 or T1.2.")] = None
-    summary: Annotated[str | None, Meta(description="What is to be done, in one line.")] = None
-    parent_id: Annotated[str | None, Meta(description="For create: the task it is part of.")] = None
-    reason: Annotated[str | None, Meta(description="For block and abandon: why.")] = None
-    status: Annotated[
-        Status | Literal["all"] | None, Meta(description="For list: only tasks in this state.")
-    ] = None
+    id: Annotated[str, Meta(description="The task, such as T1 or T1.2.")] | None = None
+    summary: Annotated[str, Meta(description="What is to be done, in one line.")] | None = None
+    parent_id: Annotated[str, Meta(description="For create: the task it is part of.")] | None = None
+    reason: Annotated[str, Meta(description="For block and abandon: why.")] | None = None
+    status: (
+        Annotated[Status | Literal["all"], Meta(description="For list: only tasks in this state.")]
+        | None
+    ) = None
 
 
 class TaskTool(Tool[TaskArguments]):

@@ -1,0 +1,165 @@
+"""The tool `bash`: one shell command."""
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final
+
+from msgspec import Meta, Struct
+
+from roost.core.errors import DeniedError
+from roost.core.text import clean, cut
+from roost.tools import markup
+from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput
+from roost.tools.output import abridged, cap, fits, spill_path, sweep
+from roost.tools.paths import ask, locate, permit_outside, relative
+from roost.tools.restorable import restorable
+from roost.workspace.output import Output
+from roost.workspace.running import ShellCommand, ShellResult
+from roost.workspace.shell_notes import notes
+
+DEFAULT_MS: Final = 120_000
+MAX_MS: Final = 600_000
+LIVE_CHARS: Final = 30_000
+"""Characters of the end of the output that clients are shown."""
+_END_SHARE: Final = 0.6
+"""Share of the end in what is shown of a long output: results come last."""
+_TITLE: Final = 80
+
+
+class BashArguments(Struct, frozen=True):
+    """What to run."""
+
+    command: Annotated[str, Meta(min_length=1, description="The command line.")]
+    timeout: (
+        Annotated[
+            int,
+            Meta(gt=0, description="Milliseconds; 120000 if left out, at most 600000."),
+        ]
+        | None
+    ) = None
+    description: (
+        Annotated[str, Meta(description="What it does, in five to ten words, for the user.")] | None
+    ) = None
+    workdir: Annotated[str, Meta(description="Directory to run in instead.")] | None = None
+
+
+class BashTool(Tool[BashArguments]):
+    """Runs a command after everything it is seen to do has been allowed."""
+
+    name: ClassVar[str] = "bash"
+    parameters: ClassVar[type[Struct]] = BashArguments
+    permission: ClassVar[str] = "bash"
+
+    async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
+        """Run it and tell output, exit code and what became of its processes."""
+        cwd, remark = await _directory(arguments.workdir, context)
+        await _permit(arguments.command, cwd, context)
+        milliseconds = min(arguments.timeout or DEFAULT_MS, MAX_MS)
+        title = clean(arguments.description or cut(arguments.command, _TITLE))
+        shown: dict[str, Any] = {"output": "", "description": title}
+        context.progress(title, shown)
+
+        def live(text: str) -> None:
+            context.progress(None, {"output": clean(text)[-LIVE_CHARS:]})
+
+        command = ShellCommand(
+            id=context.call_id,
+            text=arguments.command,
+            cwd=cwd,
+            output_path=spill_path(context.spill_folder, context.call_id),
+            timeout=milliseconds / 1000,
+        )
+        result = await context.shell.run(command, live)
+        told = [*remark, *_notes(arguments, result)]
+        text, path = await asyncio.to_thread(_shown, result.output, context)
+        metadata = {
+            "output": clean(result.output.text)[-LIVE_CHARS:],
+            "exit": result.exit if result.end == "exited" else None,
+            "description": title,
+            "truncated": path is not None,
+            **({"outputPath": clean(str(path))} if path else {}),
+        }
+        return ToolOutput(_with_notes(text, told), title, metadata, capped=True)
+
+
+async def _directory(workdir: str | None, context: ToolContext) -> tuple[Path, list[str]]:
+    """Where the command runs, and what to say about it."""
+    if workdir:
+        place = locate(workdir, context)
+        await permit_outside(context, [place])
+        if not place.real.is_dir():
+            raise ToolError(f"workdir {relative(place.real, context)} is not a directory.")
+        return place.real, []
+    if context.directory.is_dir():
+        return context.directory, []
+    if not context.root.is_dir():
+        raise ToolError(f"The project {context.root} does not exist any more.")
+    gone, root = clean(str(context.directory)), clean(str(context.root))
+    return context.root, [f"Your working directory {gone} does not exist; this ran in {root}."]
+
+
+async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
+    """Return when everything that `command` does is allowed. Raises `DeniedError`."""
+    from roost.permissions.bash import Surroundings, analyse
+    from roost.permissions.shell_requests import shell_requests
+
+    around = Surroundings(
+        cwd=cwd,
+        guard=context.guard,
+        home=Path.home(),
+        temporary=_temporary(),
+        pids=frozenset({os.getpid()}),
+    )
+    analysis = await asyncio.to_thread(analyse, command, around)
+    if analysis.refusals:
+        raise DeniedError(
+            f"This command is refused: {clean('; '.join(analysis.refusals))}.",
+            hint="No rule and no approval can allow it.",
+        )
+    safe = await restorable(analysis.destroys, cwd)
+    for request in shell_requests(analysis, around, lambda one: one in safe):
+        await ask(context, request)
+
+
+def _temporary() -> tuple[Path, ...]:
+    folders = {Path(tempfile.gettempdir()), Path("/", "tmp"), Path("/", "var", "tmp")}
+    return tuple(sorted({Path(os.path.realpath(folder)) for folder in folders}))
+
+
+def _shown(output: Output, context: ToolContext) -> tuple[str, Path | None]:
+    """The output as a model is shown it, and the file with all of it if that was cut."""
+    if output.file is not None:
+        sweep(context.spill_folder)
+    if not output.omitted and fits(output.head):
+        return markup.escaped(clean(output.head)).rstrip("\n"), None
+    if output.file is None and not output.omitted:
+        text, path = cap(output.head, context.spill_folder, context.call_id, tail=_END_SHARE)
+    else:
+        head, path = clean(output.head), output.file
+        end = clean(output.tail) if output.omitted else head
+        text = abridged(head, end, output.total, path, tail=_END_SHARE)
+    return markup.escaped(text).rstrip("\n"), path
+
+
+def _notes(arguments: BashArguments, result: ShellResult) -> list[str]:
+    found: list[str] = []
+    if result.end == "exited" and result.exit:
+        found.append(f"Exit code {result.exit}.")
+    found += notes(arguments.command, result)
+    if result.end == "timed out":
+        found.append("If it needs longer and waits for nothing, give a larger timeout.")
+    if arguments.timeout and arguments.timeout > MAX_MS:
+        found.append(f"A timeout is at most {MAX_MS} milliseconds.")
+    if result.left_running and result.output.file:
+        found.append(f"What they write goes to {result.output.file}.")
+    return found
+
+
+def _with_notes(text: str, told: list[str]) -> str:
+    shown = text or "(no output)"
+    if not told:
+        return shown
+    listed = "\n".join(markup.escaped(clean(note)) for note in told)
+    return f"{shown}\n\n<bash_metadata>\n{listed}\n</bash_metadata>"
