@@ -44,6 +44,8 @@ class ToolWorld:
         self.asked: list[PermissionRequest] = []
         self.agrees = True
         """What the person says to every request."""
+        self.before_answer: Callable[[PermissionRequest], None] = lambda _: None
+        """What happens while a request is looked at."""
         self.rules: tuple[Rule, ...] = ()
         """The user's own."""
         self.answers: tuple[tuple[str, ...], ...] | None = None
@@ -109,6 +111,7 @@ class ToolWorld:
     async def _ask(self, request: PermissionRequest) -> None:
         self.requests.append(request)
         msgspec.json.encode([request.patterns, request.always, request.metadata, request.title])
+        self.before_answer(request)
         verdict = evaluate(request, (DEFAULTS, Layer("user", "user", self.rules)))
         if verdict.action == "ask":
             self.asked.append(request)

@@ -17,7 +17,7 @@ from roost.tools.changing import (
 )
 from roost.tools.contract import Tool, ToolContext, ToolOutput
 from roost.tools.lookalikes import missing
-from roost.tools.paths import locate, permit_editing, relative
+from roost.tools.paths import locate, permit_editing, permit_reading, relative
 from roost.workspace.changes import FileChange, plan_edits, plan_write
 from roost.workspace.edit import Edit
 from roost.workspace.guard import Located
@@ -48,6 +48,10 @@ class EditTool(Tool[EditArguments]):
         """Make the change once it is approved."""
         place = locate(arguments.file_path, context, write=True)
         title = relative(place.real, context)
+        if arguments.old_string and not os.path.lexists(place.real):
+            # Look-alikes tell what is in the folder, so it must be allowed to be looked at.
+            await permit_reading(context, [place])
+            raise await asyncio.to_thread(missing, place.real, context.guard.root)
         await permit_seeing(context, [place])
         change = await asyncio.to_thread(_planned, place, arguments, context)
         metadata = change_metadata(change)
@@ -64,7 +68,5 @@ def _planned(place: Located, arguments: EditArguments, context: ToolContext) -> 
     exists = os.path.lexists(real)
     if not arguments.old_string and arguments.new_string and not (exists and whole_size(real)):
         return plan_write(real, arguments.new_string, ledger)
-    if not exists:
-        raise missing(real, context.guard.root)
     edit = Edit(arguments.old_string, arguments.new_string, all=bool(arguments.replace_all))
     return plan_edits(real, [edit], ledger)

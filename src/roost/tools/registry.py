@@ -9,6 +9,8 @@ from roost.permissions.rules import is_hidden
 from roost.tools.apply_patch import ApplyPatchTool
 from roost.tools.contract import Tool
 from roost.tools.edit import EditTool
+from roost.tools.glob import GlobTool
+from roost.tools.grep import GrepTool
 from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
 from roost.tools.task import TaskTool
@@ -16,6 +18,8 @@ from roost.tools.write import WriteTool
 
 _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     ReadTool,
+    GlobTool,
+    GrepTool,
     EditTool,
     WriteTool,
     ApplyPatchTool,

@@ -53,7 +53,7 @@ class TaskTool(Tool[TaskArguments]):
                 task = await database.write(
                     lambda tx: store.create(tx, session, summary, parent_id=parent, owner=actor)
                 )
-                return _output(f"Created {_line(task)}", task)
+                return _output(f"Created {_line(task).lstrip()}", task)
             case "rename":
                 summary = _needed(arguments.summary, "summary", "rename")
                 task = await database.write(
