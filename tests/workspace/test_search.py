@@ -280,6 +280,14 @@ def test_text_in_utf_16_and_odd_names_are_found(engine: str | None, tmp_path: Pa
     assert len(names(engine, tmp_path)) == 3
 
 
+@engines
+def test_a_big_file_is_searched_by_lines_too(engine: str | None, tmp_path: Path) -> None:
+    line = "x" * 99 + "\r\n"
+    tree(tmp_path, {"big": "\ufeff^start\r\n" + line * 90_000 + "the needle" + "y" * 2_000_000})
+    assert [hit[1] for hit in hits(grep(engine, tmp_path, "needle"))] == [90_002]
+    assert [hit[1] for hit in hits(grep(engine, tmp_path, r"^\^start$"))] == [1]
+
+
 def test_a_hopeless_pattern_is_stopped_and_freezes_nothing(tmp_path: Path) -> None:
     tree(tmp_path, {"a": "a" * 60 + "!\n"})
 

@@ -13,22 +13,23 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
 
 _SAMPLE = 64 * 1024
+_WHOLE = 8 * 1024 * 1024
+"""A bigger file is read line by line."""
 _MAX_LINE = 1024 * 1024
+_PLAIN = re.compile(r"[\w =,:;/\"'@#%&<>!~`-]+", re.ASCII)
 
 
 def main() -> None:
     """Read the task from standard input and write what is found to standard output."""
     task = json.loads(sys.stdin.buffer.readline())
-    pattern = re.compile(task["pattern"])
+    search = Finder(task["pattern"])
     left: int = task["limit"]
     for path in sys.stdin.buffer.read().split(b"\x00"):
         if not path:
             continue
-        for number, column, line in found(path, pattern):
+        for number, column, line in search.found(path):
             text = line[: task["chars"]].encode("utf-8", "replace")
             sys.stdout.buffer.write(b"%s\x00%d:%d:%s\n" % (path, number, column, text))
             left -= 1
@@ -36,33 +37,56 @@ def main() -> None:
                 return
 
 
-def found(path: bytes, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
-    """Number, column (in bytes, from 1) and text of the lines of a file that match."""
-    try:
-        with Path(os.fsdecode(path)).open("rb") as file:
-            for number, line in enumerate(lines(file), start=1):
-                if match := pattern.search(line):
+class Finder:
+    """Looks for one regular expression."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = re.compile(pattern)
+        # Without special characters most files are done with by one look at their bytes.
+        self._literal = pattern.encode() if _PLAIN.fullmatch(pattern) else b""
+
+    def found(self, path: bytes) -> Iterator[tuple[int, int, str]]:
+        """Number, column (in bytes, from 1) and text of the lines of a file that match."""
+        search = self._pattern.search
+        try:
+            for number, line in enumerate(self._lines(path), start=1):
+                if match := search(line):
                     before = line[: match.start()].encode("utf-8", "replace")
                     yield number, len(before) + 1, line
-    except OSError:
-        return  # gone, or not readable for us
+        except OSError:
+            return  # gone, or not readable for us
+
+    def _lines(self, path: bytes) -> Iterator[str]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            data = os.read(descriptor, _WHOLE)
+            if len(data) == _WHOLE:
+                yield from streamed_lines(descriptor, data[:_SAMPLE])
+            elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                yield from lines(data.decode("utf-16", "replace"))
+            elif b"\x00" not in data[:_SAMPLE] and self._literal in data:
+                yield from lines(data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
 
 
-def lines(file: BinaryIO) -> Iterator[str]:
-    """The lines of a text file; none of a binary one."""
-    start = file.read(_SAMPLE)
-    file.seek(0)
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        yield from (part.removesuffix("\r") for part in file.read().decode("utf-16").split("\n"))
-        return
+def lines(text: str) -> list[str]:
+    """The lines of `text`, without their ends."""
+    found = text.replace("\r\n", "\n").split("\n")
+    return found if found[-1] else found[:-1]
+
+
+def streamed_lines(descriptor: int, start: bytes) -> Iterator[str]:
+    """The lines of a big file that starts with `start`; none of a binary one."""
     if b"\x00" in start:
         return
-    file.seek(len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0)
-    while line := file.readline(_MAX_LINE):
-        ended = line.endswith(b"\n")
-        yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")
-        while not ended and (rest := file.readline(_MAX_LINE)):
-            ended = rest.endswith(b"\n")
+    os.lseek(descriptor, len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0, 0)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        while line := file.readline(_MAX_LINE):
+            ended = line.endswith(b"\n")
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")
+            while not ended and (rest := file.readline(_MAX_LINE)):
+                ended = rest.endswith(b"\n")
 
 
 if __name__ == "__main__":
