@@ -241,7 +241,7 @@ examples:
         "models",
         "list the models that can be used",
         _models,
-        "roost.cli.models",
+        "roost.cli.model_list",
         """\
 examples:
   roost models

@@ -168,12 +168,18 @@ _TELLERS: Final[dict[str, Callable[[dict[str, Any], Place], str]]] = {
 def _count(state: ToolCompleted) -> str:
     """How much was found or changed, if the tool says so."""
     metadata = state.metadata
-    for name, words in (("matches", "matches"), ("count", "found"), ("lines", "lines")):
+    for name, words in (("matches", "matches"), ("count", "found")):
         if isinstance(number := metadata.get(name), int):
             return f"{number} {words}"
-    if isinstance(metadata.get("additions"), int):
-        return f"+{metadata['additions']} -{metadata.get('deletions', 0)}"
-    return ""
+    changed = metadata.get("filediff")
+    files: list[Any] = [changed] if changed else cast("list[Any]", metadata.get("files") or [])
+    counted = [cast("dict[str, Any]", one) for one in files if isinstance(one, dict)]
+    if not counted:
+        return ""
+    added = sum(int(one.get("additions", 0)) for one in counted)
+    removed = sum(int(one.get("deletions", 0)) for one in counted)
+    shown = f"+{added} -{removed}"
+    return shown if len(counted) == 1 else f"{len(counted)} files, {shown}"
 
 
 def is_running(part: ToolPart) -> bool:

@@ -1,0 +1,1 @@
+"""`python -m demo`: Roost repairs a small broken repository while you watch."""

@@ -1,0 +1,70 @@
+"""`roost doctor`: all checks, one line each; exit code 1 when something must be mended."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from roost.cli.doctor.findings import Finding, lines_of
+from roost.cli.doctor.folders import check_folders
+from roost.cli.doctor.machine import check_machine
+from roost.cli.doctor.setup import check_setup
+from roost.cli.doctor.stored import check_stored
+from roost.cli.folders import working_folder
+from roost.cli.terminal import look_of
+from roost.config.paths import Paths, roost_paths
+
+
+class DoctorOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost doctor`."""
+
+    online: bool = False
+    deep: bool = False
+    dir: str | None = None
+
+
+def execute(given: dict[str, Any]) -> int:
+    """Print the report. Raises `ConfigError` when not even the folders are known."""
+    options = msgspec.convert(given, DoctorOptions)
+    environ = dict(os.environ)
+    paths = roost_paths(environ)
+    look = look_of(sys.stdout, environ)
+    findings: list[Finding] = []
+
+    def tell(finding: Finding) -> None:
+        findings.append(finding)
+        print("\n".join(lines_of([finding], look)), flush=True)
+
+    for finding in check_machine(environ):
+        tell(finding)
+    for finding in check_folders(paths):
+        tell(finding)
+    for finding in check_stored(paths, deep=options.deep):
+        tell(finding)
+    asyncio.run(_check_setup(options, environ, paths, tell))
+    return _sum_up(findings)
+
+
+async def _check_setup(
+    options: DoctorOptions,
+    environ: dict[str, str],
+    paths: Paths,
+    tell: Callable[[Finding], None],
+) -> None:
+    folder = working_folder(options.dir)
+    async for finding in check_setup(folder, environ, paths, online=options.online):
+        tell(finding)
+
+
+def _sum_up(findings: list[Finding]) -> int:
+    failed = sum(one.status == "fail" for one in findings)
+    warned = sum(one.status == "warn" for one in findings)
+    if failed:
+        print(f"\n{failed} to be mended, {warned} to be looked at.")
+        return 1
+    print("\nEverything works." if not warned else f"\nRoost works; {warned} to be looked at.")
+    return 0
