@@ -13,15 +13,12 @@ from roost.context.agents import Agent, agents, choose_agent
 from roost.context.instructions import Instruction, find_instructions
 from roost.core.errors import UsageError
 from roost.runtime.models import Settings
-from roost.workspace.git import project_id
 from roost.workspace.guard import Guard
 
 
 class Project(Struct, frozen=True, kw_only=True):
     """Everything that is the same for all sessions of a directory."""
 
-    id: str
-    """The same in all worktrees of a repository."""
     directory: Path
     root: Path
     """The repository's root, else the directory."""
@@ -65,9 +62,7 @@ class Projects:
         self._known.pop(directory, None)
 
     async def _open(self, directory: Path) -> Project:
-        identity, loaded = await asyncio.gather(
-            project_id(directory), asyncio.to_thread(self._load, directory)
-        )
+        loaded = await asyncio.to_thread(self._load, directory)
         root = loaded.project.root
         home = Path(self._settings.environment.get("HOME", "/"))
         root = directory if root == home or not directory.is_relative_to(root) else root
@@ -78,7 +73,6 @@ class Projects:
             named=tuple(loaded.config.instructions),
         )
         return Project(
-            id=identity,
             directory=directory,
             root=root,
             loaded=loaded,

@@ -30,6 +30,7 @@ from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, NewSession, Session
+from roost.workspace.project import project_of
 
 DATABASE_NAME: Final = "roost.db"
 _POLL_SECONDS: Final = 1.0
@@ -93,7 +94,7 @@ class Runtime:
         chosen = project.agent(agent)
         new = NewSession(
             directory=str(project.directory),
-            project_id=project.id,
+            project_id=await self.project_id(project.directory),
             title=title,
             parent_id=parent_id,
             permission=permission,
@@ -105,6 +106,16 @@ class Runtime:
             return session
 
         return await self.database.write(create)
+
+    async def project_id(self, directory: Path) -> str:
+        """The id of a directory's project: the one it always had here, else git's oldest commit.
+
+        Git is asked once for a directory, so a slow one delays no later start.
+        """
+        known = await self.database.read(
+            lambda db: sessions.listed(db, directory=str(directory), limit=1)
+        )
+        return known[0].project_id if known else (await project_of(directory)).id
 
     async def session(self, session_id: str) -> Session:
         """The session of that id. Raises `NotFoundError`."""
@@ -258,9 +269,9 @@ class Runtime:
     async def reply_permission(self, ask_id: str, reply: Reply, message: str | None = None) -> Ask:
         """Answer a permission request; `message` goes to the model with a `reject`."""
         ask = await self.database.read(lambda db: asks.get(db, ask_id))
-        project = await self.project_of(ask.session_id)
+        session = await self.session(ask.session_id)
         return await self.database.write(
-            lambda tx: gate.reply(tx, ask_id, reply, message, project.id)
+            lambda tx: gate.reply(tx, ask_id, reply, message, session.project_id)
         )
 
     async def reply_question(self, ask_id: str, answers: list[list[str]]) -> Ask:

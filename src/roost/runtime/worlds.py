@@ -88,7 +88,7 @@ class Worlds:
             database=self._database,
             bus=self._bus,
             models=self.models,
-            asker=_Asker(self._gate, project, rules),
+            asker=_Asker(self._gate, session, rules),
             session=session,
             place=place,
             retry=_retry_policy(project),
@@ -241,9 +241,9 @@ class _Rules:
 class _Asker:
     """Hands the requests of tools to the gate, under the rules of their session."""
 
-    def __init__(self, gate: Gate, project: Project, rules: _Rules) -> None:
+    def __init__(self, gate: Gate, session: Session, rules: _Rules) -> None:
         self._gate = gate
-        self._project = project
+        self._session = session
         self._rules = rules
 
     def _by(self, call: CallPlace) -> Requester:
@@ -252,7 +252,7 @@ class _Asker:
             call.claim.turn.id,
             call.message_id,
             call.call_id,
-            self._project.id,
+            self._session.project_id,
             self._rules.layers(call.agent),
         )
 

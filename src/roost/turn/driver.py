@@ -80,9 +80,13 @@ class TurnRun:
         return await end_early(self._world, memory, ending, shown)
 
 
-def _only(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    first = group.exceptions[0]
-    return _only(first) if isinstance(first, BaseExceptionGroup) else first
+def _only(error: BaseException) -> BaseException:
+    """The first error inside of task groups, which wrap what they collect."""
+    match error:
+        case BaseExceptionGroup(exceptions=(first, *_)):
+            return _only(first)
+        case _:
+            return error
 
 
 async def _drive(world: World, memory: Memory) -> Settled:
