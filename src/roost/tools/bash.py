@@ -73,6 +73,8 @@ class BashTool(Tool[BashArguments]):
         )
         result = await context.shell.run(command, live)
         told = [*remark, *_notes(arguments, result)]
+        if result.left_running and command.output_path.exists():
+            told.append(f"What it writes goes to {command.output_path}.")
         text, path = await asyncio.to_thread(_shown, result.output, context)
         metadata = {
             "output": clean(result.output.text)[-LIVE_CHARS:],
@@ -118,7 +120,7 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
             f"This command is refused: {clean('; '.join(analysis.refusals))}.",
             hint="No rule and no approval can allow it.",
         )
-    safe = await restorable(analysis.destroys, cwd)
+    safe = await restorable(analysis.destroys)
     for request in shell_requests(analysis, around, lambda one: one in safe):
         await ask(context, request)
 
@@ -152,8 +154,6 @@ def _notes(arguments: BashArguments, result: ShellResult) -> list[str]:
         found.append("If it needs longer and waits for nothing, give a larger timeout.")
     if arguments.timeout and arguments.timeout > MAX_MS:
         found.append(f"A timeout is at most {MAX_MS} milliseconds.")
-    if result.left_running and result.output.file:
-        found.append(f"What they write goes to {result.output.file}.")
     return found
 
 

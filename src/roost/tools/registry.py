@@ -7,6 +7,7 @@ from roost.llm.models import Model
 from roost.permissions.models import Layer
 from roost.permissions.rules import is_hidden
 from roost.tools.apply_patch import ApplyPatchTool
+from roost.tools.bash import BashTool
 from roost.tools.contract import Tool
 from roost.tools.edit import EditTool
 from roost.tools.glob import GlobTool
@@ -23,6 +24,7 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     EditTool,
     WriteTool,
     ApplyPatchTool,
+    BashTool,
     TaskTool,
     QuestionTool,
 )
