@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from roost.workspace.git_folder import shared_folder
+
 _KINDS: Final = (".rgignore", ".ignore", ".gitignore", "exclude")
 _GIT_KINDS: Final = {".gitignore", "exclude"}
 _MARKERS: Final = {".git", ".rgignore", ".ignore", ".gitignore"}
@@ -103,22 +105,10 @@ class IgnoreFolder:
         if kind == "exclude":
             if not self._is_repository:
                 return None
-            path = _common_folder(folder / ".git") / "info" / "exclude"
+            path = (shared_folder(folder / ".git") or folder) / "info" / "exclude"
         try:
             if not path.is_file() or path.stat().st_size > _MAX_FILE:
                 return None
             return _Rules(path.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return None  # as unreadable for us as for git
-
-
-def _common_folder(git: Path) -> Path:
-    """The folder that all worktrees of a repository share."""
-    if git.is_dir():
-        return git
-    try:
-        folder = Path(git.read_text(encoding="utf-8").removeprefix("gitdir:").strip())
-        folder = git.parent / folder
-        return folder / (folder / "commondir").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return git
