@@ -47,7 +47,11 @@ def _stop_at_eof(model: ScriptedModel) -> None:
         if not os.read(descriptor, 4096):
             model.request_stop()
 
-    asyncio.get_running_loop().add_reader(descriptor, read)
+    try:
+        asyncio.get_running_loop().add_reader(descriptor, read)
+    except PermissionError:
+        # A file or /dev/null cannot be waited for: it is at its end already.
+        sys.exit("scripted_model: --until-eof needs a pipe or a terminal as stdin")
 
 
 async def _serve(model: ScriptedModel, *, until_eof: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import Struct
 
-from scripted_model.json_strict import Object, items
+from scripted_model.json_strict import Object, items, text
 from scripted_model.media_rules import media_tokens
 from scripted_model.picture import Dialect, Message
 
@@ -55,7 +55,7 @@ def link(part: Any, before: Link, *, extra: int = 0) -> Link:
 def links(item: Any, message: Message, before: Link) -> tuple[Link, ...]:
     """The links of one message or item."""
     if not isinstance(item, dict):
-        return ()
+        return (link(item, before),)
     fields = cast("Object", item)
     blocks = items(fields, "content")
     frame = {key: value for key, value in fields.items() if key != "content"} if blocks else fields
@@ -88,7 +88,7 @@ def _canonical(value: Any, *, media: bool) -> Any:
     if not isinstance(value, dict):
         return value
     fields = cast("Object", value)
-    inside = media or fields.get("type") in _MEDIA
+    inside = media or text(fields, "type") in _MEDIA
     return {
         key: _canonical(each, media=inside)
         for key, each in fields.items()

@@ -95,7 +95,9 @@ def _inner(node: Object) -> list[tuple[str, Any]]:
 def _type_fault(node: Object) -> str:
     kind = node.get("type")
     kinds = cast("list[Any]", kind) if isinstance(kind, list) else [kind]
-    if "type" in node and not (kinds and all(each in _TYPES for each in kinds)):
+    if "type" in node and not (
+        kinds and all(isinstance(each, str) and each in _TYPES for each in kinds)
+    ):
         return f"{kind!r} is not a valid type"
     if "array" in kinds and "items" not in node and "prefixItems" not in node:
         return "array schema missing items"

@@ -50,6 +50,16 @@ def test_a_process_ends_when_its_input_does():
     assert process.returncode == 0
 
 
+def test_an_input_without_an_end_to_wait_for_is_said():
+    command = [sys.executable, "-m", "scripted_model", "--until-eof"]
+    done = subprocess.run(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "needs a pipe" in done.stderr
+    assert done.stdout == ""
+
+
 def test_models_are_listed_in_both_shapes():
     with ScriptedModel(scenario("x"), models=["a", "b/c"]) as model:
         url = f"{model.url}/v1/models"

@@ -384,7 +384,7 @@ def test_an_unknown_model_is_not_found():
         assert response.json()["error"]["code"] == "model_not_found"
 
 
-def test_a_bad_turn_is_refused_again_although_the_turns_before_it_are_known(model):
+def test_a_bad_message_is_refused_again_although_those_before_it_are_known(model):
     after = loop(model, "chat")
     items(after).append({"role": "user", "content": " "})
     assert refused(model, "chat", after) == "empty"

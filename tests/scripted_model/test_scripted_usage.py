@@ -102,7 +102,7 @@ def test_only_the_latest_bodies_are_kept_if_so_asked():
         ]
 
 
-def test_a_long_loop_stays_cheap_although_every_turn_was_checked():
+def test_a_long_loop_stays_cheap_although_every_message_was_checked():
     with ScriptedModel(TALK) as model, httpx2.Client() as client:
         body = first("chat")
         url = f"{model.url}/v1/chat/completions"
