@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self, cast
 
 from roost.cli.failures import report
-from roost.cli.grammar import COMMANDS, Command, find_command, parser_of
+from roost.cli.grammar import COMMANDS, Command, find_command, parse
 from roost.cli.parser import near_match
 from roost.core.errors import RoostError, UsageError
 
@@ -82,9 +82,7 @@ def _run(words: list[str]) -> int:
     command = find_command(name)
     if command is None:
         raise UsageError(f"there is no {_kind(name)} {name}", hint=_nearest(name))
-    parser = parser_of(command)
-    parse = parser.parse_intermixed_args if command.interleaved else parser.parse_args
-    given = vars(parse([*before, *after]))
+    given = parse(command, [*before, *after])
     module = cast("_Module", importlib.import_module(command.module))
     return module.execute(given)
 

@@ -4,7 +4,7 @@ each start of any command reads it.
 
 from argparse import SUPPRESS
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from roost.cli.parser import Parser, port_number, positive_amount, positive_count
 
@@ -31,8 +31,8 @@ class Command(NamedTuple):
     notes: str = ""
     """Examples and exit codes, below the options."""
     aliases: tuple[str, ...] = ()
-    interleaved: bool = False
-    """Options may stand between the words of a positional argument."""
+    words: str = ""
+    """The positional argument that takes any number of words, with options between them."""
 
 
 def _run(parser: Parser) -> None:
@@ -209,7 +209,7 @@ refused, since nobody is there to answer; --yes allows it. Ctrl-C stops the turn
 keeps what was said, twice ends at once.
 
 {EXIT_CODES}""",
-        interleaved=True,
+        words="message",
     ),
     Command(
         "serve",
@@ -298,6 +298,18 @@ def parser_of(command: Command) -> Parser:
     command.arguments(parser)
     _log_options(parser)
     return parser
+
+
+def parse(command: Command, words: list[str]) -> dict[str, Any]:
+    """The arguments in `words`, by name. Raises `UsageError`, or SystemExit after `--help`."""
+    parser = parser_of(command)
+    if not command.words:
+        return vars(parser.parse_args(words))
+    # argparse loses what follows `--` when options stand between words.
+    at = words.index("--") if "--" in words else len(words)
+    given = vars(parser.parse_intermixed_args(words[:at]))
+    given[command.words] = [*given[command.words], *words[at + 1 :]]
+    return given
 
 
 def _sentence(text: str) -> str:

@@ -1,0 +1,218 @@
+"""What a person sees of a turn, from sightings alone."""
+
+from typing import Any
+
+import pytest
+
+from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.sightings import Gone, Head, Piece, Retrying, Sighting, Words
+from roost.cli.run.text_view import TextOptions, TextView
+from roost.cli.run.tool_lines import Place
+from roost.cli.terminal import Look
+from roost.sessions.models import AssistantInfo, MessagePath, MessageTime
+from roost.sessions.parts import (
+    Part,
+    ReasoningPart,
+    Span,
+    StepFinishPart,
+    TextPart,
+    Tokens,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolRunning,
+    ToolState,
+    ToolTime,
+)
+
+
+def view(*, live: bool = True, thinking: bool = False, look: Look | None = None) -> TextView:
+    options = TextOptions(place=Place("/work"), notes=look or Look(), live=live, thinking=thinking)
+    return TextView(options)
+
+
+def shown(one: TextView, *sightings: Sighting) -> tuple[str, str]:
+    """The answer and the notes."""
+    chunks = [chunk for sighting in sightings for chunk in one.feed(sighting)]
+    chunks += one.close()
+    answer = "".join(chunk.text for chunk in chunks if chunk.stream == "answer")
+    return answer, "".join(chunk.text for chunk in chunks if chunk.stream == "notes")
+
+
+def head(completed: int | None = None) -> Head:
+    info = AssistantInfo(
+        id="msg_1",
+        session_id="ses_1",
+        time=MessageTime(1, completed),
+        parent_id="msg_0",
+        model_id="m",
+        provider_id="p",
+        mode="build",
+        agent="build",
+        path=MessagePath("/work", "/work"),
+        cost=0.0,
+        tokens=Tokens(),
+    )
+    return Head(info)
+
+
+def text(said: str, *, end: int | None = None, part: str = "prt_1") -> Piece:
+    return Piece(TextPart(part, "ses_1", "msg_1", said, time=Span(1, end)))
+
+
+def words(said: str, part: str = "prt_1") -> Words:
+    return Words("msg_1", part, said)
+
+
+def tool(name: str, state: ToolState, part: str = "prt_9") -> Piece:
+    return Piece(ToolPart(part, "ses_1", "msg_1", "call_1", name, state))
+
+
+def done(arguments: dict[str, Any], **metadata: Any) -> ToolCompleted:
+    return ToolCompleted(arguments, "out", "title", metadata, ToolTime(1, 2))
+
+
+def finish() -> Piece:
+    return Piece(StepFinishPart("prt_z", "ses_1", "msg_1", "stop", 0.0, Tokens()))
+
+
+def test_text_goes_to_the_answer_as_it_arrives_and_only_once() -> None:
+    one = view()
+    first = one.feed(text("")) + one.feed(words("Hel"))
+    assert [chunk.text for chunk in first if chunk.stream == "answer"] == ["Hel"]
+    answer, _ = shown(one, words("lo"), text("Hello", end=2), finish(), head(3))
+    assert answer == "lo\n"
+
+
+def test_a_part_read_from_the_database_shows_only_what_was_not_shown() -> None:
+    one = view()
+    answer, _ = shown(
+        one, text("Hel"), text("Hello wor"), text("Hello"), text("Hello world", end=5)
+    )
+    assert answer == "Hello world\n"
+
+
+def test_two_answers_stand_apart_by_a_blank_line() -> None:
+    sightings = (
+        text("one", end=2, part="prt_1"),
+        text("two\n", end=2, part="prt_2"),
+    )
+    assert shown(view(), *sightings)[0] == "one\n\ntwo\n"
+
+
+def test_the_first_note_names_agent_and_model() -> None:
+    _, notes = shown(view(), head(), head())
+    assert notes == "> build · p/m\n"
+
+
+def test_an_answer_that_is_taken_back_is_marked_where_people_watch() -> None:
+    one = view()
+    answer, notes = shown(
+        one, text(""), words("half a"), Gone("msg_1", "prt_1"), text("", part="prt_2"),
+        words("whole", "prt_2"), text("whole", end=4, part="prt_2"),
+    )  # fmt: skip
+    assert answer == "half a\n\nwhole\n"
+    assert "what follows replaces the text above" in notes
+
+
+def test_a_file_never_holds_an_answer_that_was_taken_back() -> None:
+    one = view(live=False)
+    answer, notes = shown(
+        one, text(""), words("half a"), Gone("msg_1", "prt_1"), text("", part="prt_2"),
+        words("whole", "prt_2"), text("whole", end=4, part="prt_2"), finish(),
+    )  # fmt: skip
+    assert answer == "whole\n"
+    assert notes == ""
+
+
+def test_control_sequences_of_a_model_are_shown_not_obeyed() -> None:
+    answer, _ = shown(view(), text(""), words("a\x1b[2Jb\x07\x9bc\r\nd\te"), text("", end=1))
+    assert answer.rstrip("\n") == "a␛[2Jb␇<9b>c\nd\te"
+
+
+def test_a_carriage_return_at_the_end_of_a_delta_waits_for_its_newline() -> None:
+    one = view()
+    assert shown(one, text(""), words("a\r"), words("\nb"))[0] == "a\nb\n"
+
+
+def test_a_bold_shell_command_is_told_when_it_starts_and_again_when_it_fails() -> None:
+    arguments = {"command": "make\n  test \x1b[31m"}
+    one = view()
+    _, notes = shown(
+        one,
+        tool("bash", ToolRunning(arguments, Span(1))),
+        tool("bash", ToolRunning(arguments, Span(1), "title")),
+        tool("bash", done(arguments, exit=2)),
+    )
+    assert notes == "$ make test ␛[31m\n  exit 2\n"
+
+
+CALLS = [
+    ("read", done({"filePath": "/work/src/a.py"}), "→ read src/a.py"),
+    ("read", done({"filePath": "/etc/a", "offset": 5, "limit": 10}), "→ read /etc/a:5-14"),
+    ("glob", done({"pattern": "**/*.py"}, count=3), '✱ glob "**/*.py"  3 found'),
+    ("grep", done({"pattern": "x", "path": "/work/s"}, matches=2), '✱ grep "x" in s  2 matches'),
+    (
+        "write",
+        done({"filePath": "b"}, filediff={"additions": 4, "deletions": 1}),
+        "← write b  +4 -1",
+    ),
+    ("todowrite", done({"todos": [1, 2]}), "⚙ todowrite 2 items"),
+    ("mcp_thing", done({"id": 7, "deep": {}}), "⚙ mcp_thing id=7"),
+]
+
+
+@pytest.mark.parametrize(("name", "state", "line"), CALLS)
+def test_a_call_is_one_line_with_the_essential(name: str, state: ToolState, line: str) -> None:
+    assert shown(view(), tool(name, state))[1] == line + "\n"
+
+
+def test_a_call_that_failed_says_why_and_a_refused_one_is_counted() -> None:
+    one = view()
+    error = ToolFailed({"command": "rm x"}, "not allowed\nhint", ToolTime(1, 2), {"denied": True})
+    _, notes = shown(one, tool("bash", error))
+    assert notes == "✗ rm x: not allowed\n"
+    assert one.denied == 1
+
+
+def test_a_plain_stream_gets_plain_icons_and_no_colour() -> None:
+    _, notes = shown(view(look=Look(unicode=False)), tool("read", done({"filePath": "a"})))
+    assert notes == "< read a\n"
+
+
+def test_colour_is_only_ours() -> None:
+    one = view(look=Look(colour=True))
+    _, notes = shown(one, tool("read", done({"filePath": "\x1b[31mred"})))
+    assert notes == "\x1b[36m→\x1b[0m read ␛[31mred\n"
+
+
+def test_reasoning_is_shown_only_when_asked_for() -> None:
+    part: Part = ReasoningPart("prt_r", "ses_1", "msg_1", "hm", Span(1, 2))
+    assert shown(view(), Piece(part)) == ("", "")
+    assert shown(view(thinking=True), Piece(part)) == ("", "hm\n")
+    assert shown(view(live=False, thinking=True), Piece(part), finish()) == ("", "hm\n")
+
+
+def test_a_retry_is_told_with_its_wait() -> None:
+    _, notes = shown(view(), Retrying(2, "429 too many requests", 0))
+    assert notes == "429 too many requests; trying again in 0 s (attempt 2)\n"
+
+
+def test_an_edit_shows_its_difference() -> None:
+    patch = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
+    state = done({"filePath": "x"}, diff=patch)
+    _, notes = shown(view(), tool("edit", state))
+    assert notes == "← edit x\n    @@ -1,2 +1,2 @@\n     same\n    -old\n    +new\n"
+
+
+def test_a_long_difference_is_cut_and_counted() -> None:
+    body = "".join(f"+line {n}\n" for n in range(100))
+    lines = diff_lines(f"--- a\n+++ b\n@@ -0,0 +1,100 @@\n{body}", Look(), most=10)
+    assert len(lines) == 11
+    assert lines[-1].strip() == "… 91 more lines"
+
+
+def test_a_removed_line_that_looks_like_a_head_is_kept() -> None:
+    diff = "--- a\n+++ b\n@@ -1,2 +1 @@\n--- old head\n keep\n--- c\n+++ d\n@@ -1 +1 @@\n-x\n+y\n"
+    lines = [line.strip() for line in diff_lines(diff, Look())]
+    assert lines == ["@@ -1,2 +1 @@", "--- old head", "keep", "@@ -1 +1 @@", "-x", "+y"]
