@@ -4,7 +4,7 @@ import fcntl
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,8 +16,8 @@ from roost.db.connect import (
     create_private,
     explain,
     patiently,
-    use_write_ahead_log,
 )
+from roost.db.journal import connect_for_writing
 from roost.db.migrations import MIGRATIONS, Steps, migrate, version_of
 
 _SLOWER: Final = (
@@ -60,11 +60,14 @@ def _suspect(path: Path) -> Path:
 
 def _open(path: Path, steps: Steps, notes: tuple[str, ...]) -> Opened:
     create_private(path)
-    connection = connect(path)
+    if _suspect(path).exists():
+        _examine(path)
+    with nullcontext() if path.stat().st_size else _lock(path):
+        connection, journal = connect_for_writing(path)
     try:
-        if _suspect(path).exists():
-            _examine(connection, path)
-        journal = _bring_up_to_date(connection, path, steps)
+        if patiently(lambda: version_of(connection), path) != len(steps):
+            with _lock(path):
+                _upgrade(connection, path, steps)
     except sqlite3.Error as error:
         connection.close()
         raise explain(error, path) from error
@@ -76,22 +79,18 @@ def _open(path: Path, steps: Steps, notes: tuple[str, ...]) -> Opened:
     return Opened(path, connection, notes)
 
 
-def _examine(connection: sqlite3.Connection, path: Path) -> None:
+def _examine(path: Path) -> None:
     """Look at every page of a file in which damage was met. Raises `DamagedError`."""
-    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    connection = connect(path)
+    try:
+        found = patiently(
+            lambda: connection.execute("PRAGMA integrity_check(1)").fetchone()[0], path
+        )
+    finally:
+        connection.close()
     if found != "ok":
         raise DamagedError(f"the database {path} is damaged: {' '.join(str(found).split())}")
     _suspect(path).unlink(missing_ok=True)
-
-
-def _bring_up_to_date(connection: sqlite3.Connection, path: Path, steps: Steps) -> str:
-    """Choose the journal and migrate; tell the journal. Only a current file needs no lock."""
-    if path.stat().st_size and patiently(lambda: version_of(connection), path) == len(steps):
-        return use_write_ahead_log(connection, path)
-    with _lock(path):
-        journal = use_write_ahead_log(connection, path)
-        _upgrade(connection, path, steps)
-    return journal
 
 
 def _upgrade(connection: sqlite3.Connection, path: Path, steps: Steps) -> None:
@@ -150,14 +149,8 @@ def _free_name(path: Path) -> Path:
 
 def _is_sound(path: Path) -> bool:
     try:
-        connection = connect(path)
-        try:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if _suspect(path).exists():
-                _examine(connection, path)
-        finally:
-            connection.close()
-    except (StorageError, sqlite3.Error):
+        _examine(path)
+    except DamagedError:
         return False
     return True
 
