@@ -222,7 +222,7 @@ def test_a_delete_that_git_can_undo_is_like_any_command_and_others_are_forced(
         world.git("commit", "-qm", "y")
         world.git("update-index", "--skip-worktree", "hidden.txt")
         world.file("hidden.txt", "changed all the same")
-        await world.call("bash", command="rm -r kept")
+        await world.call("bash", command="rm -r kept && ls")
         assert world.asked == []
         world.agrees = False
         for name in ("changed.txt", "logs", "hidden.txt", "/opt/no-such-folder", "."):

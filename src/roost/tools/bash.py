@@ -26,6 +26,8 @@ LIVE_CHARS: Final = 30_000
 _END_SHARE: Final = 0.6
 """Share of the end in what is shown of a long output: results come last."""
 _TITLE: Final = 80
+_SHORT: Final = 2_000
+"""Characters of a command that is understood faster than a thread is woken."""
 
 
 class BashArguments(Struct, frozen=True):
@@ -75,7 +77,10 @@ class BashTool(Tool[BashArguments]):
         told = [*remark, *_notes(arguments, result)]
         if result.left_running and command.output_path.exists():
             told.append(f"What it writes goes to {command.output_path}.")
-        text, path = await asyncio.to_thread(_shown, result.output, context)
+        if result.output.file is None and fits(result.output.head):
+            text, path = _readable(result.output.head), None
+        else:
+            text, path = await asyncio.to_thread(_cut, result.output, context)
         metadata = {
             "output": clean(result.output.text)[-LIVE_CHARS:],
             "exit": result.exit if result.end == "exited" else None,
@@ -114,7 +119,10 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
         temporary=_temporary(),
         pids=frozenset({os.getpid()}),
     )
-    analysis = await asyncio.to_thread(analyse, command, around)
+    if len(command) < _SHORT:
+        analysis = analyse(command, around)
+    else:
+        analysis = await asyncio.to_thread(analyse, command, around)
     if analysis.refusals:
         raise DeniedError(
             f"This command is refused: {clean('; '.join(analysis.refusals))}.",
@@ -130,19 +138,23 @@ def _temporary() -> tuple[Path, ...]:
     return tuple(sorted({Path(os.path.realpath(folder)) for folder in folders}))
 
 
-def _shown(output: Output, context: ToolContext) -> tuple[str, Path | None]:
-    """The output as a model is shown it, and the file with all of it if that was cut."""
+def _readable(text: str) -> str:
+    return markup.escaped(clean(text)).rstrip("\n")
+
+
+def _cut(output: Output, context: ToolContext) -> tuple[str, Path | None]:
+    """A long output as a model is shown it, and the file with all of it if something was cut."""
     if output.file is not None:
         sweep(context.spill_folder)
-    if not output.omitted and fits(output.head):
-        return markup.escaped(clean(output.head)).rstrip("\n"), None
+        if not output.omitted and fits(output.head):
+            return _readable(output.head), None
     if output.file is None and not output.omitted:
         text, path = cap(output.head, context.spill_folder, context.call_id, tail=_END_SHARE)
     else:
         head, path = clean(output.head), output.file
         end = clean(output.tail) if output.omitted else head
         text = abridged(head, end, output.total, path, tail=_END_SHARE)
-    return markup.escaped(text).rstrip("\n"), path
+    return _readable(text), path
 
 
 def _notes(arguments: BashArguments, result: ShellResult) -> list[str]:

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from roost.core.errors import RoostError
 from roost.permissions.bash import Destruction
-from roost.workspace.program import quiet_environment, run_program
+from roost.workspace.git import git_output
 
 _TIMEOUT: Final = 5.0
-_GIT: Final = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
 _STATUS: Final = ("status", "--porcelain", "--ignored", "--untracked-files=all")
-_ODD: Final = b"abcdefghijklmnopqrstuvwxyzS"
-"""How `ls-files -v` marks files whose changes `status` does not report."""
+_ODD_MARKS: Final = frozenset({b"S", *(bytes([letter]) for letter in b"hmrckslo")})
+"""How `ls-files -v` marks files whose changes `status` does not report: `S`, or a small letter."""
+_SUBMODULE: Final = b"160000 "
+"""The mode of a repository in the repository, whose own commits may be nowhere else."""
 
 
 async def restorable(losses: Iterable[Destruction]) -> frozenset[Destruction]:
@@ -37,29 +37,13 @@ async def _is_committed(path: Path) -> bool:
     if folder is None or not os.path.lexists(path):
         return folder is not None
     place = ("--", f":(literal){path}")
-    status = await _git_says(folder, *_STATUS, "--ignore-submodules=none", *place)
-    if status != b"":
+    arguments = (*_STATUS, "--ignore-submodules=none", *place)
+    if await git_output(folder, arguments, timeout=_TIMEOUT) != b"":
         return False
-    listed = await _git_says(folder, "ls-files", "-v", *place)
-    return listed is not None and not any(line[:1] in _ODD for line in listed.splitlines() if line)
+    listed = await git_output(folder, ("ls-files", "-v", "--stage", *place), timeout=_TIMEOUT)
+    return listed is not None and not any(map(_is_odd, listed.splitlines()))
 
 
-async def _git_says(folder: Path, *arguments: str) -> bytes | None:
-    """What git prints in `folder`; None if it fails, for example because there is no repository."""
-    said = bytearray()
-
-    def take(data: bytes) -> bool:
-        said.extend(data)
-        return False
-
-    try:
-        code = await run_program(
-            [*_GIT, *arguments],
-            cwd=folder,
-            timeout=_TIMEOUT,
-            enough=take,
-            environment=quiet_environment() | {"GIT_TERMINAL_PROMPT": "0"},
-        )
-    except RoostError:
-        return None  # git is not installed: then nothing can be restored
-    return bytes(said) if code == 0 else None
+def _is_odd(line: bytes) -> bool:
+    mark, _, rest = line.partition(b" ")
+    return mark in _ODD_MARKS or rest.startswith(_SUBMODULE)

@@ -8,12 +8,15 @@ from msgspec import Meta, Struct
 from roost.db.transaction import Reader, Transaction
 from roost.sessions.wire_names import wire_name
 from roost.tasks import store
-from roost.tasks.models import TERMINAL, Move, Status, Task
+from roost.tasks.models import TERMINAL, Move, Task
 from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput
 
 Action = Literal[
     "create", "list", "get", "start", "block", "unblock", "done", "abandon", "reopen", "rename"
 ]
+
+
+_Shown = Literal["open", "in_progress", "blocked", "done", "abandoned", "all"]
 
 
 class TaskArguments(Struct, frozen=True, rename=wire_name):
@@ -24,10 +27,7 @@ class TaskArguments(Struct, frozen=True, rename=wire_name):
     summary: Annotated[str, Meta(description="What is to be done, in one line.")] | None = None
     parent_id: Annotated[str, Meta(description="For create: the task it is part of.")] | None = None
     reason: Annotated[str, Meta(description="For block and abandon: why.")] | None = None
-    status: (
-        Annotated[Status | Literal["all"], Meta(description="For list: only tasks in this state.")]
-        | None
-    ) = None
+    status: Annotated[_Shown, Meta(description="For list: only tasks in this state.")] | None = None
 
 
 class TaskTool(Tool[TaskArguments]):
