@@ -48,11 +48,17 @@ def bare_connection(path: Path) -> sqlite3.Connection:
 
 
 def _set_up(connection: sqlite3.Connection, *, read_only: bool) -> None:
+    connection.create_function("lower", 1, _lower, deterministic=True)
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA journal_size_limit=33554432")
     if read_only:
         connection.execute("PRAGMA query_only=ON")
+
+
+def _lower(text: str | None) -> str | None:
+    """SQLite's own knows ASCII only."""
+    return None if text is None else text.lower()
 
 
 def create_private(path: Path) -> None:

@@ -1,5 +1,6 @@
 """The SQL of sessions. Every write emits the event that tells clients of it."""
 
+import re
 import sqlite3
 
 import msgspec
@@ -125,7 +126,8 @@ def listed(
     if project_id is not None:
         conditions.append(("project_id = ?", project_id))
     if search:
-        conditions.append(("lower(title) LIKE ?", f"%{search.lower()}%"))
+        pattern = re.sub(r"([\\%_])", r"\\\1", search.lower())
+        conditions.append(("lower(title) LIKE ? ESCAPE '\\'", f"%{pattern}%"))
     if since is not None:
         conditions.append(("updated >= ?", since))
     where = " AND ".join([text for text, _ in conditions] + ["parent_id IS NULL"] * roots)
