@@ -278,3 +278,43 @@ def test_a_cancelled_write_is_complete_before_the_cancellation_is_answered(tmp_p
         assert (world.root / "big.txt").read_text() == content
 
     in_world(tmp_path, test)
+
+
+def test_a_file_moved_twice_is_one_move_and_an_undone_addition_is_nothing(tmp_path: Path) -> None:
+    async def test(world: ToolWorld) -> None:
+        world.file("a.py", "one\n")
+        patch = _patch(
+            "*** Update File: a.py",
+            "*** Move to: b.py",
+            "*** Update File: b.py",
+            "*** Move to: c.py",
+            "@@",
+            "-one",
+            "+two",
+        )
+        answer = await world.call("apply_patch", patchText=patch)
+        assert answer.output == "Done:\nR c.py"
+        (file,) = answer.metadata["files"]
+        assert file["filePath"] == str(world.root / "a.py")
+        assert file["movePath"] == str(world.root / "c.py")
+        assert (world.root / "c.py").read_text() == "two\n"
+        assert sorted(path.name for path in world.root.iterdir()) == ["c.py"]
+        undone = _patch("*** Add File: d.py", "+x", "*** Delete File: d.py")
+        answer = await world.call("apply_patch", patchText=undone)
+        assert answer.output.startswith("The patch changes nothing")
+
+    in_world(tmp_path, test)
+
+
+def test_the_differences_of_a_patch_are_bounded_together(tmp_path: Path) -> None:
+    async def test(world: ToolWorld) -> None:
+        lines = [f"+a fairly long line number {n}" for n in range(3_000)]
+        parts = [line for n in range(6) for line in (f"*** Add File: f{n}.txt", *lines)]
+        answer = await world.call("apply_patch", patchText=_patch(*parts))
+        files = answer.metadata["files"]
+        assert [file["additions"] for file in files] == [3_000] * 6
+        assert len(answer.metadata["diff"]) <= 200_000
+        assert files[0]["patch"]
+        assert files[-1]["patch"] == ""
+
+    in_world(tmp_path, test)
