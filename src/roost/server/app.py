@@ -15,10 +15,12 @@ from roost.server.routes import (
     actors,
     asks,
     events,
+    files,
     messages,
     projects,
     prompts,
     sessions,
+    vcs,
 )
 from roost.server.routing import router
 from roost.server.service import Service
@@ -43,6 +45,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *actors.ROUTES,
     *asks.ROUTES,
     *projects.ROUTES,
+    *files.ROUTES,
+    *vcs.ROUTES,
     endpoint("GET", "/doc", document, scoped=False),
 )
 

@@ -33,21 +33,21 @@ class Secret:
         self._value = value.encode()
 
     def accepts(self, authorization: str) -> bool:
-        """Whether the value of an `Authorization` header carries the secret."""
+        """Whether the value of an `Authorization` header, read as Latin-1, carries the secret."""
         scheme, _, credentials = authorization.partition(" ")
         match scheme.lower():
             case "bearer":
-                return self._equals(credentials.strip())
+                return self._equals(credentials.strip().encode("latin-1", "replace"))
             case "basic":
                 user, password = _basic(credentials.strip())
                 # Both are compared always, so that a wrong user costs the same time.
-                right = self._equals(password)
+                right = self._equals(password.encode())
                 return hmac.compare_digest(user.encode(), BASIC_USER.encode()) and right
             case _:
                 return False
 
-    def _equals(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(errors="surrogatepass"), self._value)
+    def _equals(self, given: bytes) -> bool:
+        return hmac.compare_digest(given, self._value)
 
 
 def _basic(credentials: str) -> tuple[str, str]:

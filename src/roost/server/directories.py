@@ -15,6 +15,7 @@ from roost.db.transaction import Reader
 from roost.runtime.runtime import Runtime
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
+from roost.workspace.git_folder import repository_of
 
 _KNOWN_LIMIT: Final = 10_000
 """Sessions whose place is remembered; then all are forgotten and looked up again."""
@@ -37,7 +38,6 @@ class Directories:
         self._runtime = runtime
         self._roots = tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in opened))
         self._names = {str(root) for root in self._roots}
-        self._repositories: frozenset[str] | None = None
         self._places: dict[str, Place] = {}
 
     @property
@@ -87,22 +87,21 @@ class Directories:
         path = Path(directory)
         if any(path.is_relative_to(root) for root in self._roots):
             return True
-        return project_id in await self._served_repositories()
+        if path.exists():
+            found = repository_of(path)
+            return found is not None and found[1] in map(self._repository, self._roots)
+        # A worktree that was removed: nothing can happen there, its sessions can be read.
+        return bool(project_id) and project_id in await self._project_ids()
 
-    async def _served_repositories(self) -> frozenset[str]:
-        """Ids of the served folders that are whole repositories."""
-        if self._repositories is None:
-            opened = [await self._runtime.projects.open(root) for root in self._roots]
-            self._repositories = frozenset(
-                project.id
-                for project in opened
-                if project.root == project.directory and (project.root / ".git").exists()
-            )
-        return self._repositories
+    async def _project_ids(self) -> set[str]:
+        """The projects of the served folders that are whole repositories."""
+        whole = [root for root in self._roots if self._repository(root) is not None]
+        return {await self._runtime.project_id(root) for root in whole}
 
-    def forget(self) -> None:
-        """Look at the repositories again when they are next needed."""
-        self._repositories = None
+    def _repository(self, root: Path) -> Path | None:
+        """The repository that is served as a whole with `root`."""
+        found = repository_of(root)
+        return found[1] if found is not None and found[0] == root else None
 
     async def place(self, session_id: str) -> Place | None:
         """Where a session works; None if there is no such session."""

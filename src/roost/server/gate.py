@@ -41,7 +41,8 @@ class Gate:
             answer = Response(
                 problem.body,
                 problem.status,
-                headers=problem.headers,
+                # Whatever such a client still has to send is not read.
+                headers={**problem.headers, "Connection": "close"},
                 media_type="application/json",
             )
         shared = self._shared(headers)

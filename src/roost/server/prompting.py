@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec import convert
 
+from roost.actors.models import Turn
 from roost.core.errors import BusyError, NotFoundError, UsageError
 from roost.db.transaction import Reader
 from roost.inbox import store as inbox
@@ -14,7 +15,8 @@ from roost.runtime.runtime import Runtime
 from roost.server import pages
 from roost.server.problems import RefusalError
 from roost.server.wire import MessageView, message_view
-from roost.sessions.models import AssistantInfo, MessageError
+from roost.sessions import transcript
+from roost.sessions.models import AssistantInfo, Message, MessageError
 
 _ID: Final = re.compile(r"(msg|prt)_[0-9A-Za-z]{1,60}")
 
@@ -76,11 +78,21 @@ async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> Messa
     no message at all.
     """
     result = await runtime.wait_turn(session_id, message_id)
-    if result.message is not None and isinstance(result.message.info, AssistantInfo):
-        return message_view(result.message)
+    message = result.message or await _last_said(runtime, result.turn)
+    if message is not None:
+        return message_view(message)
     if error := result.turn.error:
         raise RefusalError(502, convert(error, MessageError).message)
     raise RefusalError(502, f"the turn ended as {result.turn.outcome} without an answer")
+
+
+async def _last_said(runtime: Runtime, turn: Turn) -> Message | None:
+    """What the model was saying when a turn was stopped."""
+    newest = await runtime.database.read(
+        lambda db: transcript.load(db, turn.session_id, turn.actor_id, limit=1)
+    )
+    said = [message for message in newest if isinstance(message.info, AssistantInfo)]
+    return said[0] if said and said[0].info.time.created >= turn.started else None
 
 
 async def abandon(runtime: Runtime, session_id: str, actor_id: str, message_id: str) -> None:

@@ -20,6 +20,7 @@ from roost.server.service import Service
 
 logger = logging.getLogger(__name__)
 DIRECTORY_HEADER = "x-opencode-directory"
+_CLOSE = {"Connection": "close"}
 _encoder = msgspec.json.Encoder()
 
 
@@ -138,7 +139,7 @@ async def read_body(request: Request, limit: int, silence: float) -> bytes:
 
     Raises `RefusalError` when it is larger than `limit` bytes or stalls for `silence` seconds.
     """
-    too_large = RefusalError(413, f"the body is larger than {limit} bytes")
+    too_large = RefusalError(413, f"the body is larger than {limit} bytes", headers=_CLOSE)
     declared = request.headers.get("content-length", "0")
     if not declared.isdecimal() or int(declared) > limit:
         raise too_large
@@ -158,7 +159,8 @@ async def _next(stream: AsyncGenerator[bytes, None], silence: float) -> bytes | 
         async with asyncio.timeout(silence):
             return await anext(stream, None)
     except TimeoutError as error:
-        raise RefusalError(408, "the rest of the body did not come") from error
+        words = "the rest of the body did not come"
+        raise RefusalError(408, words, headers=_CLOSE) from error
 
 
 def _response(answer: Any) -> Response:

@@ -7,6 +7,7 @@ from pathlib import Path
 from roost.runtime.project import Project
 from roost.runtime.runtime import Runtime
 from roost.server.directories import Directories
+from roost.server.file_names import FileNames
 from roost.server.models import ServerSettings
 from roost.server.problems import TooManyError
 from roost.server.rates import Rate
@@ -22,6 +23,7 @@ class Service:
         self.identity_key = identity_key
         """Proves to this user's own clients that the server is what its advert says."""
         self.directories = Directories(runtime, settings.directories)
+        self.file_names = FileNames()
         self.closing = asyncio.Event()
         """Set when the server stops: open streams and waits end."""
         self.streams = 0

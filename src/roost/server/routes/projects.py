@@ -25,6 +25,7 @@ from roost.server.wire import (
     Providers,
 )
 from roost.sessions import store as sessions
+from roost.workspace.git_folder import repository_of
 
 _MANY: Final = 10_000
 """Sessions that are looked at for the times of a project."""
@@ -128,20 +129,22 @@ async def current_project(call: Call[NoQuery, None]) -> ProjectView:
 
 
 async def _project_view(call: Call[NoQuery, None], project: Project) -> ProjectView:
-    known = await call.service.runtime.database.read(
-        lambda db: sessions.listed(db, project_id=project.id, limit=_MANY)
+    runtime = call.service.runtime
+    identity = await runtime.project_id(project.directory)
+    known = await runtime.database.read(
+        lambda db: sessions.listed(db, project_id=identity, limit=_MANY)
     )
     inside = [one for one in known if Path(one.directory).is_relative_to(project.root)]
     now = now_ms()
     return ProjectView(
-        id=project.id,
+        id=identity,
         worktree=str(project.root),
         time=ProjectTime(
             created=min((one.time.created for one in inside), default=now),
             updated=max((one.time.updated for one in inside), default=now),
         ),
         sandboxes=sorted({one.directory for one in known if one not in inside}),
-        vcs="git" if (project.root / ".git").exists() else None,
+        vcs="git" if repository_of(project.root) else None,
     )
 
 
@@ -149,7 +152,6 @@ async def dispose_instance(call: Call[NoQuery, None]) -> bool:
     """Read a folder's configuration again when it is next used. Running turns go on."""
     runtime = call.service.runtime
     runtime.projects.forget(Path(call.directory))
-    call.service.directories.forget()
     properties = {"directory": call.directory}
     event = Event("server.instance.disposed", properties, directory=call.directory)
     runtime.bus.publish([event])

@@ -1,5 +1,6 @@
 """Sessions: list, make, read, change, delete, and what they are doing."""
 
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -71,7 +72,10 @@ class AbortQuery(Struct, frozen=True, rename=wire_name):
 async def list_sessions(call: Call[ListQuery, None]) -> list[Session]:
     """The sessions of a folder, the last used first."""
     query = call.query
-    project = (await call.project()).id if query.scope == "project" else None
+    directory = Path(call.directory)
+    project = None
+    if query.scope == "project":
+        project = await call.service.runtime.project_id(directory)
 
     def read(db: Reader) -> list[Session]:
         return sessions.listed(
