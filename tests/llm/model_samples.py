@@ -75,7 +75,9 @@ def asked(*calls: ToolCall, text: str = "") -> AssistantMessage:
     return AssistantMessage((Text(text), *calls) if text else calls)
 
 
-def answered(identifier: str, output: str = "done", *media: Media, name: str = "bash") -> ToolMessage:
+def answered(
+    identifier: str, output: str = "done", *media: Media, name: str = "bash"
+) -> ToolMessage:
     return ToolMessage((ToolResult(identifier, name, output, media=media),))
 
 
@@ -104,12 +106,19 @@ def merged(events: list[StreamEvent]) -> list[StreamEvent]:
     result: list[StreamEvent] = []
     for event in events:
         last = result[-1] if result else None
-        if isinstance(event, TextDelta | ReasoningDelta | CallDelta) and isinstance(
-            last, type(event)
-        ):
-            if last.key == event.key:
+        match event, last:
+            case (
+                (TextDelta(), TextDelta())
+                | (ReasoningDelta(), ReasoningDelta())
+                | (
+                    CallDelta(),
+                    CallDelta(),
+                )
+            ) if event.key == last.key:
                 result[-1] = type(event)(event.key, last.text + event.text)
                 continue
+            case _:
+                pass
         result.append(event)
     return result
 
@@ -131,7 +140,11 @@ class Heard:
         match event:
             case TextStart() | ReasoningStart() | CallStart():
                 assert event.key not in self._blocks
-                start = {"text": "", "start": event, "metadata": dict(getattr(event, "metadata", {}))}
+                start = {
+                    "text": "",
+                    "start": event,
+                    "metadata": dict(getattr(event, "metadata", {})),
+                }
                 self._blocks[event.key] = start
             case TextDelta() | ReasoningDelta() | CallDelta():
                 self._blocks[event.key]["text"] += event.text

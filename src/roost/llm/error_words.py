@@ -194,7 +194,7 @@ PHRASES: Final = (
             r"(?:out of|no|not enough|requires more) credits",
             r"payment required",
             r"usage limits?(?: has been| have been)? (?:reached|exceeded)",
-            r"reached your (?:specified )?(?:api )?(?:usage|spend\w*|monthly|weekly|daily) limit",
+            r"reached your (?:(?:specified|api|usage|spend\w*|monthly|weekly|daily) )+limit",
             r"(?:monthly|weekly|daily|spend\w*) (?:\w+ )?limit (?:reached|exceeded|has been)",
             r"perday",
             r"billing (?:hard|soft) limit",

@@ -249,7 +249,7 @@ def address_of(value: str, *, default_port: int | None) -> str:
     if (address := _ip(parts.hostname or "")) and address.is_unspecified:
         # A server that listens everywhere is reached here.
         host = host.replace(str(address), "127.0.0.1")
-    if parts.port is None and default_port is not None:
+    if parts.port is None and default_port is not None and "://" not in value:
         host = f"{host}:{default_port}"
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{host}{path if path.endswith('/v1') else path + '/v1'}"

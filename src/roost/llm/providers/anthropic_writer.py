@@ -3,7 +3,6 @@
 Format: https://docs.anthropic.com/en/api/messages (types of the `anthropic` package).
 """
 
-import re
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final, assert_never
 
@@ -20,23 +19,17 @@ from roost.llm.models import (
     UserMessage,
 )
 from roost.llm.providers.media import PDF, MediaGate
-from roost.llm.providers.quirks import short
+from roost.llm.providers.quirks import call_id
 from roost.llm.providers.transcript import Piece, Role
 from roost.llm.providers.wire import EMPTY_OUTPUT, object_json, text_json, to_json
 
 CACHE_MARK: Final = b',"cache_control":{"type":"ephemeral"}'
 """Put before the closing brace of a block, it ends a cached prefix."""
-_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def text_block(text: str) -> bytes:
     """A block of words; they must not be blank."""
     return b'{"type":"text","text":' + text_json(text) + b"}"
-
-
-def safe_id(identifier: str) -> str:
-    """`identifier` in the alphabet that the API demands; equal ids stay equal."""
-    return identifier if _ID.fullmatch(identifier) else "call_" + short(identifier, 24)
 
 
 class AnthropicWriter:
@@ -89,7 +82,7 @@ class AnthropicWriter:
                 return self._thinking(part)
             case ToolCall():
                 arguments = object_json(part.arguments).encode()
-                head = to_json({"type": "tool_use", "id": safe_id(part.id), "name": part.name})
+                head = to_json({"type": "tool_use", "id": call_id(part.id), "name": part.name})
                 return head[:-1] + b',"input":' + arguments + b"}"
             case _:
                 assert_never(part)
@@ -144,7 +137,7 @@ def _result(result: ToolResult, gate: MediaGate) -> bytes:
             shown.append(_media(media))
         else:
             words += "\n" + closed
-    head: dict[str, Any] = {"type": "tool_result", "tool_use_id": safe_id(result.id)}
+    head: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id(result.id)}
     if result.is_error:
         head["is_error"] = True
     content = text_json(words)

@@ -10,15 +10,15 @@ from typing import Final
 
 from roost.llm.models import Media, Message, Model, ToolMessage, UserMessage
 
-MAX_MEDIA: Final = 40
-"""Images and documents in one request; above 20 some APIs ask for smaller images, none refuses."""
+MAX_MEDIA: Final = 20
+"""Images and documents in one request, the limit of the strictest API."""
 MAX_MEDIA_BYTES: Final = 18 * 1024 * 1024
 """Base64 bytes of all of them; the smallest known limit of a whole request is 20 MB."""
 MAX_ONE_BYTES: Final = 5 * 1024 * 1024
 """Base64 bytes of a single image, the limit of the strictest API."""
 MAX_PDF_BYTES: Final = 16 * 1024 * 1024
 """Base64 bytes of a single document."""
-DROP_STEP: Final = 10
+DROP_STEP: Final = 5
 """The oldest are dropped in multiples of this."""
 
 PDF: Final = "application/pdf"

@@ -30,18 +30,23 @@ def history(request: ModelRequest, library: Any) -> list[Any]:
     sizes = [size for message in request.messages for size in sendable(message, request.model)]
     writer = _Writer(request.model, library, MediaGate(request.model, to_drop(sizes)))
     result: list[Any] = []
-    pending: list[Any] = [
+    said: list[Any] = [
         library.SystemPromptPart(content=block) for block in request.system if block.strip()
     ]
+    answer: list[Any] = []
     for message in _mended(request.messages):
         if isinstance(message, AssistantMessage):
-            if parts := writer.answer(message):
-                result.append(library.ModelRequest(parts=pending))
-                result.append(library.ModelResponse(parts=parts, **writer.origin()))
-                pending = []
-        else:
-            pending += writer.said(message)
-    return [*result, library.ModelRequest(parts=pending)]
+            answer += writer.answer(message)
+            continue
+        parts = writer.said(message)
+        if parts and answer:
+            result += [library.ModelRequest(parts=said), writer.response(answer)]
+            said, answer = [], []
+        said += parts
+    if answer:
+        result += [library.ModelRequest(parts=said), writer.response(answer)]
+        said = writer.said(CONTINUE)
+    return [*result, library.ModelRequest(parts=said)]
 
 
 def _mended(messages: Sequence[Message]) -> Iterator[Message]:
@@ -61,9 +66,9 @@ class _Writer:
         self._library = library
         self._gate = gate
 
-    def origin(self) -> dict[str, Any]:
-        """What marks an answer as the model's own, so that its thoughts go back."""
-        return {"model_name": self._model.id}
+    def response(self, parts: list[Any]) -> Any:
+        """An answer of the model."""
+        return self._library.ModelResponse(parts=parts, model_name=self._model.id)
 
     def said(self, message: UserMessage | ToolMessage) -> list[Any]:
         """A user's words, or results and then what they show."""

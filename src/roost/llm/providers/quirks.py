@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from roost.llm.models import Model
 
-_LONGEST_ID: Final = 64
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""Ids of calls that every API takes."""
 _NINE: Final = re.compile(r"[A-Za-z0-9]{9}")
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -28,6 +29,8 @@ class Quirks(Struct, frozen=True):
     """Whether `stream_options.include_usage` is known; elsewhere usage always comes."""
     short_ids: bool = False
     """Ids of calls must be nine letters or digits."""
+    own_ids: bool = False
+    """Reads a meaning in the ids it made, so they go back as they are."""
     filler_after_tool: bool = False
     """A user may not speak right after a tool result."""
     cache_marks: bool = False
@@ -46,6 +49,8 @@ class Quirks(Struct, frozen=True):
     """The header that carries the key, where it is not a bearer token."""
 
 
+PLAIN: Final = Quirks()
+"""A server without any."""
 _OPENAI: Final = Quirks(
     limit_field="max_completion_tokens", routes_by_key=True, fixed_sampling=True, files=True
 )
@@ -68,22 +73,26 @@ def quirks_of_host(base_url: str) -> Quirks:
     for suffix, quirks in _HOSTS.items():
         if host == suffix or host.endswith("." + suffix):
             return quirks
-    return Quirks()
+    return PLAIN
 
 
 def quirks_of(model: Model) -> Quirks:
     """The quirks of the server that `model` runs on."""
     quirks = quirks_of_host(model.base_url)
+    if "kimi" in model.id.lower():
+        quirks = replace(quirks, own_ids=True)
     if quirks.nested_effort and model.id.startswith("anthropic/"):
         return replace(quirks, cache_marks=True)
     return quirks
 
 
-def call_id(identifier: str, quirks: Quirks) -> str:
+def call_id(identifier: str, quirks: Quirks = PLAIN) -> str:
     """`identifier` as the server takes it; equal ids stay equal, so calls keep their results."""
     if quirks.short_ids:
         return identifier if _NINE.fullmatch(identifier) else short(identifier, 9)
-    return identifier if len(identifier) <= _LONGEST_ID else short(identifier, 24)
+    if quirks.own_ids or _PLAIN.fullmatch(identifier):
+        return identifier
+    return "call_" + short(identifier, 24)
 
 
 def short(identifier: str, length: int) -> str:

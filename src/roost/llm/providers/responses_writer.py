@@ -4,7 +4,7 @@ Format: https://platform.openai.com/docs/api-reference/responses (types of the `
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from roost.llm.models import (
     AssistantMessage,
@@ -19,11 +19,9 @@ from roost.llm.models import (
     UserMessage,
 )
 from roost.llm.providers.media import PDF, MediaGate
-from roost.llm.providers.quirks import Quirks, call_id
+from roost.llm.providers.quirks import call_id
 from roost.llm.providers.transcript import Piece, Role
 from roost.llm.providers.wire import EMPTY_OUTPUT, object_json, text_json, to_json
-
-_IDS: Final = Quirks()
 
 
 class ResponsesWriter:
@@ -78,7 +76,7 @@ class ResponsesWriter:
                 return to_json(
                     {
                         "type": "function_call",
-                        "call_id": call_id(part.id, _IDS),
+                        "call_id": call_id(part.id),
                         "name": part.name,
                         "arguments": object_json(part.arguments),
                     }
@@ -138,5 +136,5 @@ def _output(result: ToolResult, gate: MediaGate) -> bytes:
         else:
             words += "\n" + closed
     output = b"[" + b",".join([_text(words), *shown]) + b"]" if shown else text_json(words)
-    head = to_json({"type": "function_call_output", "call_id": call_id(result.id, _IDS)})
+    head = to_json({"type": "function_call_output", "call_id": call_id(result.id)})
     return head[:-1] + b',"output":' + output + b"}"

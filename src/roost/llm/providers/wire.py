@@ -63,11 +63,8 @@ def cut_off(model: Model) -> ModelError:
 
 
 def text_json(text: str) -> bytes:
-    """`text` as a JSON string that is valid UTF-8 whatever `text` holds."""
-    try:
-        return msgspec.json.encode(text)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(clean(text))
+    """`text` as a JSON string that is valid UTF-8 without NUL, whatever `text` holds."""
+    return msgspec.json.encode(clean(text))
 
 
 def to_json(value: object) -> bytes:
@@ -95,11 +92,13 @@ def cleaned(value: object) -> object:
 def object_json(arguments: str) -> str:
     """The arguments of a call as text that holds exactly one JSON object.
 
-    An object is kept byte for byte. Other JSON is wrapped as `{"value": …}`, text that is no JSON
-    as `{"raw": …}`; nothing at all is `{}`.
+    An object is kept byte for byte, unless it holds what no API takes. Other JSON is wrapped as
+    `{"value": …}`, text that is no JSON as `{"raw": …}`; nothing at all is `{}`.
     """
     if not arguments.strip():
         return "{}"
+    if "\\u0000" in arguments:
+        return _repaired(arguments)
     try:
         value = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError):
