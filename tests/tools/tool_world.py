@@ -55,6 +55,7 @@ class ToolWorld:
         self.ledger = ReadLedger()
         self.reads_images = True
         self.reads_pdf = False
+        self.allows_private_hosts = True
         self.address = Address(session_id, "main")
         self.shell = Shell({**os.environ, SECRET: "hunter2"}, secrets={SECRET})
         self.guard = Guard(self.root, [self.spill], protected=[folder / "data"])
@@ -84,7 +85,7 @@ class ToolWorld:
             reads_images=self.reads_images,
             reads_pdf=self.reads_pdf,
             hidden_environment=frozenset({SECRET}),
-            allow_private_hosts=True,
+            allow_private_hosts=self.allows_private_hosts,
             ask=self._ask,
             question=self._question,
             progress=lambda _, metadata: self.progress.append(metadata),

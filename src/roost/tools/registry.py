@@ -15,6 +15,7 @@ from roost.tools.grep import GrepTool
 from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
 from roost.tools.task import TaskTool
+from roost.tools.webfetch import WebfetchTool
 from roost.tools.write import WriteTool
 
 _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
@@ -25,6 +26,7 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     WriteTool,
     ApplyPatchTool,
     BashTool,
+    WebfetchTool,
     TaskTool,
     QuestionTool,
 )
