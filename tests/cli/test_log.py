@@ -55,7 +55,7 @@ def test_known_keys_never_reach_the_file(tmp_path: Path) -> None:
 
 def test_control_sequences_do_not_reach_the_file(tmp_path: Path) -> None:
     with logging_to(tmp_path, secrets=frozenset()):
-        logger.info("a\x1b]0;title\x07 \ud800")
+        logger.info("a\x1b]0;title\x07")
     assert "\x1b" not in logged(tmp_path)
 
 
@@ -85,6 +85,13 @@ def test_a_file_that_grows_too_large_is_set_aside_once(tmp_path: Path) -> None:
     assert (tmp_path / "a.log").stat().st_size <= 100
     assert (tmp_path / "a.log.1").stat().st_size <= 100
     assert "line 19" in (tmp_path / "a.log").read_text()
+
+
+def test_text_that_is_not_unicode_is_logged_all_the_same(tmp_path: Path) -> None:
+    file = LogFile(tmp_path / "a.log")
+    file.emit(logging.LogRecord("x", 20, "", 1, "name %s", ("a\ud800b",), None))
+    file.close()
+    assert (tmp_path / "a.log").read_text() == "name a?b\n"
 
 
 def test_only_the_latest_logs_are_kept(tmp_path: Path) -> None:

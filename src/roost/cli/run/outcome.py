@@ -26,7 +26,7 @@ class Ended(Struct, frozen=True):
 def ended(followed: Followed, cause: Cause | None) -> Ended:
     """The end that `followed` tells; `cause` is why the run was asked to stop, if it was."""
     turn = followed.result.turn if followed.result else None
-    if turn is not None and turn.outcome in {"success", "failure"}:
+    if turn is not None and turn.outcome in {"success", "failure"} and cause != "broken pipe":
         return _of_turn(turn)
     if followed.failure is not None:
         return of_error(followed.failure)

@@ -23,7 +23,7 @@ from roost.sessions import repair, transcript
 from roost.sessions import store as sessions
 from roost.sessions.export import Exported, decode, with_new_ids
 from roost.sessions.models import MAIN, Message, Session
-from roost.workspace.git import project_id
+from roost.workspace.project import project_of
 
 LARGEST: Final = 1_000_000_000
 """Bytes of a document."""
@@ -73,12 +73,11 @@ def _read(file: str) -> bytes:
 
 async def _import(home: Home, options: ImportOptions, exported: Exported) -> int:
     folder = _folder(options, exported.info)
-    project = await project_id(folder)
+    project = (await project_of(folder)).id
     info = msgspec.structs.replace(exported.info, directory=str(folder), project_id=project)
-    moved = Exported(info, exported.messages)
     with database_of(home) as database:
         try:
-            await database.write(lambda tx: _store(tx, moved))
+            await database.write(lambda tx: _store(tx, Exported(info, exported.messages)))
         except ConflictError as error:
             raise ConflictError(
                 error.message, hint="With --new-id it is imported as a new session."
@@ -102,6 +101,9 @@ def _folder(options: ImportOptions, info: Session) -> Path:
 
 def _store(tx: Transaction, exported: Exported) -> None:
     info = exported.info
+    # A folder's project keeps the id it has always had here.
+    if beside := sessions.listed(tx, directory=info.directory, limit=1):
+        info = msgspec.structs.replace(info, project_id=beside[0].project_id)
     if info.parent_id is not None and sessions.find(tx, info.parent_id) is None:
         info = msgspec.structs.replace(info, parent_id=None)
     sessions.insert(tx, info)

@@ -16,7 +16,7 @@ from roost.core.clock import now_ms
 from roost.db.transaction import Reader
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
-from roost.workspace.git import project_id
+from roost.workspace.project import project_of
 
 
 class ListOptions(Struct, frozen=True, kw_only=True):
@@ -41,9 +41,9 @@ def execute(given: dict[str, Any]) -> int:
 
 
 async def _list(home: Home, options: ListOptions) -> int:
-    project = None if options.all else await project_id(working_folder(options.dir).resolve())
+    ids = () if options.all else (await project_of(working_folder(options.dir))).ids
     with database_of(home) as database:
-        rows = await database.read(lambda db: _rows(db, project, options.max_count))
+        rows = await database.read(lambda db: _rows(db, ids or (None,), options.max_count))
     if options.format == "json":
         shown = [_as_json(row.session) for row in rows]
         print(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode())
@@ -55,15 +55,21 @@ async def _list(home: Home, options: ListOptions) -> int:
     return 0
 
 
-def _rows(db: Reader, project: str | None, count: int) -> list[_Row]:
+def _rows(db: Reader, projects: tuple[str | None, ...], count: int) -> list[_Row]:
+    """The sessions of any of `projects`; None stands for all."""
     words = {"running": "running", "pending": "waiting"}
     states = {
         actor.session_id: words.get(actor.status, "")
         for actor in actors.not_idle(db)
         if actor.fronts
     }
-    found = sessions.listed(db, project_id=project, roots=True, limit=count)
-    return [_Row(session, states.get(session.id, "")) for session in found]
+    found = [
+        session
+        for project in projects
+        for session in sessions.listed(db, project_id=project, roots=True, limit=count)
+    ]
+    found.sort(key=lambda session: session.time.updated, reverse=True)
+    return [_Row(session, states.get(session.id, "")) for session in found[:count]]
 
 
 def _as_json(session: Session) -> dict[str, Any]:

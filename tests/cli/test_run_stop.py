@@ -1,0 +1,177 @@
+"""Signals, other processes on the same session, and kills: what `roost run` does then."""
+
+import os
+import pty
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from terminal_user import User, ended, read_until
+
+from scripted_model.picture import Request
+from scripted_model.scenario import Barrier, Call, Reply, Stall, Text, reply, scenario
+from scripted_model.server import ScriptedModel
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_stops_the_turn_in_order_and_keeps_the_text(
+    user: User, model: ScriptedModel, number: signal.Signals, code: int
+) -> None:
+    model.use(scenario([Text("half an answer"), Stall()], "the rest"))
+    process = user.start("run", "go")
+    assert process.stdout is not None
+    read_until(process.stdout, "half an answer")
+    process.send_signal(number)
+    done = ended(process)
+    assert done.code == code, done.err
+    assert done.out == "\n"
+    assert "go on with: roost run -s ses_" in done.err
+    assert "Traceback" not in done.err
+    assert user.run("run", "-c", "go on").out == "the rest\n"
+    session = user.run("sessions", "list", "--format", "json").out
+    assert session.count('"id"') == 1
+    shown = user.run("sessions", "show", session.partition('"id": "')[2].partition('"')[0]).out
+    assert "half an answer" in shown
+
+
+def test_a_signal_during_a_command_ends_the_command(user: User, model: ScriptedModel) -> None:
+    mark = f"sleep 12{os.getpid()}"
+    model.use(scenario(Call("bash", {"command": mark}), "unused"))
+    process = user.start("run", "--yes", "--format", "json", "go")
+    assert process.stderr is not None
+    _wait_for_process(mark)
+    process.send_signal(signal.SIGINT)
+    done = ended(process)
+    assert done.code == 130
+    assert done.result["outcome"] == "cancelled"
+    call = next(line["part"] for line in done.lines if line["type"] == "tool_use")
+    assert call["state"]["status"] == "error"
+    assert not _running(mark)
+
+
+def test_the_second_signal_ends_at_once_and_leaves_nothing_running(
+    user: User, model: ScriptedModel
+) -> None:
+    mark = f"sleep 13{os.getpid()}"
+    model.use(scenario(Call("bash", {"command": f"trap '' TERM; {mark}; {mark}"}), "unused"))
+    process = user.start("run", "--yes", "go")
+    _wait_for_process(mark)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    assert ended(process).code == 130
+    assert time.monotonic() - began < 3
+    deadline = time.monotonic() + 5
+    while _running(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _running(mark)
+
+
+def test_a_session_whose_owner_was_killed_goes_on_at_once(user: User, model: ScriptedModel) -> None:
+    model.use(scenario([Text("half an answer"), Stall()], "the rest"))
+    process = user.start("run", "go")
+    assert process.stdout is not None
+    read_until(process.stdout, "half an answer")
+    process.kill()
+    ended(process)
+    began = time.monotonic()
+    done = user.run("run", "--format", "json", "-c", "go on")
+    assert done.code == 0, done.err
+    assert time.monotonic() - began < 5
+    assert [line["part"]["text"] for line in done.lines if line["type"] == "text"] == ["the rest"]
+
+
+def test_a_prompt_to_a_session_that_another_process_runs_steers_it(
+    user: User, model: ScriptedModel
+) -> None:
+    def answer(request: Request) -> Reply:
+        if "second" in request.last_user_text:
+            return reply("heard both")
+        return reply([Text("busy"), Barrier("work"), Call("glob", {"pattern": "*"})])
+
+    model.use(answer)
+    first = user.start("run", "--format", "json", "first")
+    model.wait_for_barrier("work")
+    second = user.start("run", "--format", "json", "-c", "second")
+    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    model.release("work")
+    one, two = ended(first), ended(second)
+    assert one.code == 0, one.err
+    assert two.code == 0, two.err
+    assert two.result["text"] == "heard both"
+    assert one.result["turn"] == two.result["turn"]
+    texts = [line["part"]["text"] for line in two.lines if line["type"] == "text"]
+    assert texts == ["heard both"]
+
+
+def test_interrupting_a_prompt_nobody_has_read_takes_it_back(
+    user: User, model: ScriptedModel
+) -> None:
+    model.use(scenario([Text("busy"), Barrier("work")], "unused"))
+    first = user.start("run", "--format", "json", "first")
+    model.wait_for_barrier("work")
+    second = user.start("run", "-c", "second")
+    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    second.send_signal(signal.SIGINT)
+    assert ended(second).code == 130
+    model.release("work")
+    done = ended(first)
+    assert done.code == 0
+    assert "second" not in user.run("sessions", "show", done.result["session"]).out
+
+
+def test_a_terminal_gets_colour_and_a_file_does_not(user: User, model: ScriptedModel) -> None:
+    (user.folder / "a").write_text("x")
+    for variables, coloured in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+        model.use(scenario(Call("read", {"filePath": "a"}), "fine \x1b[31m"))
+        shown = _on_terminal(user, "run", "go", env={"TERM": "xterm", **variables})
+        assert ("\x1b[" in shown) is coloured
+        assert "fine ␛[31m" in shown
+
+
+def _on_terminal(user: User, *words: str, env: dict[str, str]) -> str:
+    ours, theirs = pty.openpty()
+    process = user.start(*words, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            shown += chunk
+    except OSError:
+        pass  # the terminal's other end is closed
+    os.close(ours)
+    assert process.wait(20) == 0, shown
+    return shown.decode()
+
+
+def _session(user: User) -> str:
+    listed = user.run("sessions", "list", "--format", "json").out
+    return listed.partition('"id": "')[2].partition('"')[0]
+
+
+def _running(mark: str) -> bool:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if command.strip() == mark:
+                return True
+    return False
+
+
+def _wait_for_process(mark: str) -> None:
+    _wait_until(lambda: _running(mark))
+
+
+def _wait_until(fits: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not fits():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
