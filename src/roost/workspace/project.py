@@ -47,8 +47,8 @@ async def project_of(directory: Path, *, timeout: float = _TIMEOUT) -> Project:
     # What looks like a root in a shallow clone changes with the next deeper fetch.
     shallow = (git_folder / "shallow").exists()
     roots = None if shallow else await Git(root, timeout=timeout).roots()
-    ids = list(dict.fromkeys([*(roots or []), path_id(place), path_id(root)]))
-    return Project(id=ids[0], former=tuple(ids[1:]), root=root, is_git=True)
+    ids: list[str] = [*(roots or ()), path_id(place), path_id(root)]
+    return Project(id=ids[0], former=tuple(dict.fromkeys(ids[1:])), root=root, is_git=True)
 
 
 def path_id(path: Path) -> str:
