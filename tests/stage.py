@@ -14,6 +14,8 @@ from roost.actors.models import Actor, Budgets, Claim, Ending, Settled
 from roost.actors.settle import settle
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
+from roost.db.connect import connect
+from roost.db.migrations import migrate
 from roost.db.opening import open_file
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
@@ -49,9 +51,14 @@ def everybody_is_dead(_owner: str) -> bool:
 class Stage:
     """A database without threads: `do` runs a transaction at once and keeps its events."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.connection = open_file(path).connection
+    def __init__(self, path: Path | None) -> None:
+        """Without a path the database is in memory, for properties that need thousands."""
+        self.path = path or Path(":memory:")
+        if path is None:
+            self.connection = connect(self.path)
+            migrate(self.connection)
+        else:
+            self.connection = open_file(path).connection
         self.events: list[Event] = []
         row = self.read(lambda db: db.one("SELECT id FROM session ORDER BY created LIMIT 1"))
         self.session_id: str = row["id"] if row else ""
