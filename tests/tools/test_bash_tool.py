@@ -77,7 +77,7 @@ def test_a_timeout_ends_everything_and_keeps_the_output(tmp_path: Path) -> None:
         mark = f"86{os.getpid()}.25"
         begun = time.monotonic()
         answer = await world.call("bash", command=f"echo begun; sleep {mark} | cat", timeout=300)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 20
         assert answer.output.startswith("begun\n\n<bash_metadata>\nThe command was stopped")
         assert "larger timeout" in answer.output
         assert answer.metadata["exit"] is None
@@ -108,7 +108,7 @@ def test_what_runs_in_the_background_is_told_and_ends_with_the_turn(tmp_path: Pa
         mark = f"86{os.getpid()}.75"
         begun = time.monotonic()
         answer = await world.call("bash", call_id="call_background_000", command=f"sleep {mark} &")
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 20
         assert "Still running in the background" in answer.output
         assert str(world.spill) in answer.output
         assert _alive(mark)
@@ -169,7 +169,7 @@ def test_an_interactive_command_fails_at_once_with_a_hint(tmp_path: Path) -> Non
     async def test(world: ToolWorld) -> None:
         begun = time.monotonic()
         answer = await world.call("bash", command="read -p 'name? ' name")
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 20
         assert "no terminal and no input" in answer.output
 
     in_world(tmp_path, test)

@@ -77,17 +77,8 @@ class BashTool(Tool[BashArguments]):
         told = [*remark, *_notes(arguments, result)]
         if result.left_running and command.output_path.exists():
             told.append(f"What it writes goes to {command.output_path}.")
-        if result.output.file is None and fits(result.output.head):
-            text, path = _readable(result.output.head), None
-        else:
-            text, path = await asyncio.to_thread(_cut, result.output, context)
-        metadata = {
-            "output": clean(result.output.text)[-LIVE_CHARS:],
-            "exit": result.exit if result.end == "exited" else None,
-            "description": title,
-            "truncated": path is not None,
-            **({"outputPath": clean(str(path))} if path else {}),
-        }
+        text, path = await _shown(result.output, context)
+        metadata = {**_metadata(result, path), "description": title}
         return ToolOutput(_with_notes(text, told), title, metadata, capped=True)
 
 
@@ -138,12 +129,18 @@ def _temporary() -> tuple[Path, ...]:
     return tuple(sorted({Path(os.path.realpath(folder)) for folder in folders}))
 
 
+async def _shown(output: Output, context: ToolContext) -> tuple[str, Path | None]:
+    """The output as a model is shown it, and the file with all of it if something was cut."""
+    if output.file is None and not output.omitted and fits(output.head):
+        return _readable(output.head), None
+    return await asyncio.to_thread(_cut, output, context)
+
+
 def _readable(text: str) -> str:
     return markup.escaped(clean(text)).rstrip("\n")
 
 
 def _cut(output: Output, context: ToolContext) -> tuple[str, Path | None]:
-    """A long output as a model is shown it, and the file with all of it if something was cut."""
     if output.file is not None:
         sweep(context.spill_folder)
         if not output.omitted and fits(output.head):
@@ -155,6 +152,16 @@ def _cut(output: Output, context: ToolContext) -> tuple[str, Path | None]:
         end = clean(output.tail) if output.omitted else head
         text = abridged(head, end, output.total, path, tail=_END_SHARE)
     return _readable(text), path
+
+
+def _metadata(result: ShellResult, path: Path | None) -> dict[str, Any]:
+    """What OpenCode's clients know of a command."""
+    return {
+        "output": clean(result.output.text)[-LIVE_CHARS:],
+        "exit": result.exit if result.end == "exited" else None,
+        "truncated": path is not None,
+        **({"outputPath": clean(str(path))} if path else {}),
+    }
 
 
 def _notes(arguments: BashArguments, result: ShellResult) -> list[str]:
