@@ -29,11 +29,13 @@ class Household:
     def __init__(self, folder: Path, model: ScriptedModel, dialect: str = "chat") -> None:
         self.folder = folder
         self.model = model
+        self.dialect = dialect
         self.home = folder / "roost-home"
         self.project = folder / "project"
         self.project.mkdir(parents=True, exist_ok=True)
         self.marker = f"marker-{folder.name}-{os.getpid()}"
         config: dict[str, Any] = {
+            "limits": {"retry_wait": 0.05},
             "model": "test/scripted",
             "provider": {
                 "test": {

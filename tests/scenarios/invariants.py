@@ -24,7 +24,7 @@ def assert_rows_are_sound(house: Household) -> None:
     """Invariants 2, 3 and 5: nothing lost, doubled, reordered, left open or damaged."""
     assert [tuple(row) for row in house.rows("PRAGMA integrity_check")] == [("ok",)]
     assert house.rows("PRAGMA foreign_key_check") == []
-    assert house.rows("SELECT id FROM actor WHERE status = 'running' AND owner IS NULL") == []
+    assert house.rows("SELECT actor_id FROM actor WHERE status = 'running' AND owner IS NULL") == []
     delivered = house.rows(
         "SELECT i.seq AS place, m.seq AS at, i.message_id AS id, m.id AS found FROM inbox i"
         " LEFT JOIN message m ON m.id = i.message_id"

@@ -1,5 +1,6 @@
 """What models and networks do wrong, and what becomes of the turn."""
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from scripted_model.scenario import (
     Reset,
     Status,
     Text,
+    reply,
     scenario,
     step,
 )
@@ -109,14 +111,24 @@ def test_an_object_wrapped_in_a_string_is_understood(house: Household) -> None:
     assert_sound(house)
 
 
-def test_a_cut_call_is_not_run_but_a_whole_one_is_whatever_the_finish_reason(
-    house: Household,
-) -> None:
+def test_a_cut_call_is_not_run(house: Household) -> None:
     house.play(
         scenario(
-            [Call("bash", {"command": "touch whole"}), Finish("length")],
-            "done",
-            scope="server",
+            [Call("bash", '{"command": "touch cut"'), Finish("length")], "done", scope="server"
+        )
+    )
+    answer = house.prompt("Do it.")
+    assert answer.code == 0, answer.err
+    assert not (house.project / "cut").exists()
+    assert answer.tools()[0]["state"]["status"] == "error"
+    assert_sound(house)
+
+
+@pytest.mark.parametrize("house", ["chat", "anthropic"], indirect=True)
+def test_a_whole_call_is_run_although_the_answer_hit_its_limit(house: Household) -> None:
+    house.play(
+        scenario(
+            [Call("bash", {"command": "touch whole"}), Finish("length")], "done", scope="server"
         )
     )
     answer = house.prompt("Do it.")
@@ -134,8 +146,7 @@ def test_an_unknown_tool_has_an_error_of_its_own(house: Household) -> None:
 
 
 def test_an_endless_stream_of_bad_calls_ends_by_a_limit(chat_house: Household) -> None:
-    bad = step(Call("bash", "[]"), times=100)
-    chat_house.play(scenario(bad, scope="server"))
+    chat_house.play(lambda request: reply([Call("bash", f"[{len(request.messages)}]")]))
     answer = chat_house.prompt("Do it.")
     assert answer.code == 3, answer.err
     assert len(chat_house.model.requests) <= 14
@@ -176,7 +187,11 @@ def test_an_answer_that_stays_cut_ends_with_its_own_error(house: Household) -> N
 
 
 def test_an_overflow_says_what_happened(house: Household) -> None:
-    house.play(scenario(Finish("overflow"), scope="server"))
+    words = "prompt is too long: 250000 tokens > 200000 maximum"
+    body = {"error": {"type": "invalid_request_error", "message": words}}
+    if house.dialect != "anthropic":
+        body["error"] |= {"code": "context_length_exceeded"}
+    house.play(scenario(Status(400, {}, json.dumps(body)), scope="server"))
     answer = house.prompt("Say it.")
     assert answer.code == 1
     assert answer.result["error"]["name"] == "ContextOverflowError"

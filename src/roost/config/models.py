@@ -110,6 +110,8 @@ class LimitsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Amount | None = None
     retries: Count | None = None
     """Times that one model call is tried again."""
+    retry_wait: Amount | None = None
+    """Seconds before a failed model call is first tried again; each further wait is longer."""
     nudges: Count | None = None
     """Times that one policy may send the actor on."""
 

@@ -171,13 +171,16 @@ def _settings(project: Project) -> ModelSettings:
 
 
 def _retry_policy(project: Project) -> RetryPolicy:
-    """The retry budgets, with the config's own number of tries."""
-    tries = project.loaded.config.limits.retries
+    """The retry budgets, with the config's own number of tries and first wait."""
+    limits = project.loaded.config.limits
+    changes: dict[str, Any] = {}
+    if limits.retries is not None:
+        changes["tries"] = limits.retries
+    if limits.retry_wait is not None:
+        changes |= {"base": limits.retry_wait, "first": None}
     policy = RetryPolicy()
-    if tries is None:
-        return policy
     kinds = ("rate_limit", "server", "network", "unreadable")
-    budgets = {kind: msgspec.structs.replace(getattr(policy, kind), tries=tries) for kind in kinds}
+    budgets = {kind: msgspec.structs.replace(getattr(policy, kind), **changes) for kind in kinds}
     return msgspec.structs.replace(policy, **budgets)
 
 

@@ -257,6 +257,11 @@ class Recorder:
             async with self._saving:
                 await self._database.write(store)
 
+    def doubt_last_call(self) -> None:
+        """After an answer that hit its limit: a last call without arguments was cut before them."""
+        if self.calls and not self.calls[-1].arguments.strip():
+            self.calls[-1] = msgspec.structs.replace(self.calls[-1], complete=False)
+
     def finish(
         self, info: AssistantInfo, extra: tuple[Part, ...] = ()
     ) -> tuple[Message, Callable[[Transaction], None]]:

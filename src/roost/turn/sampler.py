@@ -119,8 +119,10 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
     except _Looped as loop:
         return _repeated(recorder, attempts, loop.unit)
     recorder.close_open()
-    calls = await run_calls(world, memory, plan, recorder)
     finish = attempts.state.finish or "other"
+    if finish == "length":
+        recorder.doubt_last_call()
+    calls = await run_calls(world, memory, plan, recorder)
     return _completed(recorder, attempts, finish, calls)
 
 
