@@ -320,6 +320,25 @@ def test_a_cancelled_search_stops_its_process(tmp_path: Path) -> None:
     assert [c for c in children if b"grep_worker" in Path(f"/proc/{c}/cmdline").read_bytes()] == []
 
 
+def test_a_search_whose_roost_is_killed_ends_by_itself(tmp_path: Path) -> None:
+    tree(tmp_path, {"hopeless": "a" * 60 + "!\n"})
+    script = (
+        "import asyncio, sys; from pathlib import Path; from roost.workspace.search import Search;"
+        "asyncio.run(Search(None).grep(Path(sys.argv[1]), '(a+)+$', timeout=1.5))"
+    )
+    roost = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    children = Path(f"/proc/{roost.pid}/task/{roost.pid}/children")
+    deadline = time.monotonic() + 20
+    while not (found := children.read_text().split()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    roost.kill()
+    roost.wait()
+    worker = Path(f"/proc/{found[0]}/cmdline")
+    while worker.exists() and b"grep_worker" in worker.read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @engines
 def test_a_walk_ends_when_its_time_is_up(engine: str | None, tmp_path: Path) -> None:
     tree(tmp_path, {f"d{i}/f": "" for i in range(300)})

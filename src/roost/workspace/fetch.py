@@ -9,7 +9,6 @@ import asyncio
 import codecs
 import re
 from typing import TYPE_CHECKING, Final, Literal, assert_never
-from urllib.request import getproxies, proxy_bypass
 
 from msgspec import Struct
 
@@ -165,6 +164,8 @@ async def _pinned(url: "httpx2.URL", *, allow_private: bool) -> "httpx2.URL":
 
 
 def _proxy_for(url: "httpx2.URL") -> str | None:
+    from urllib.request import getproxies, proxy_bypass
+
     proxy = getproxies().get(url.scheme)
     return None if not proxy or proxy_bypass(url.host) else proxy
 

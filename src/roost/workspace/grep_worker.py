@@ -2,15 +2,18 @@
 
 Python's `re` cannot be interrupted and holds the interpreter while it runs, so a hopeless pattern
 would freeze all of Roost; a process can be killed. Run as a script, it uses the standard library
-only and starts in some 10 ms. Standard input: a JSON line `{"pattern", "limit", "chars"}`, then
-paths ended by NUL. Standard output: for each matching line `PATH NUL NUMBER:COLUMN:TEXT`, as
-ripgrep prints it, until `limit` lines are found.
+only and starts in some 10 ms.
+
+Standard input: a JSON line `{"pattern", "limit", "chars", "seconds"}`, then paths ended by NUL.
+Standard output: for each matching line `PATH NUL NUMBER:COLUMN:TEXT`, as ripgrep prints it, until
+`limit` lines are found.
 """
 
 import codecs
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -24,6 +27,8 @@ _PLAIN = re.compile(r"[\w =,:;/\"'@#%&<>!~`-]+", re.ASCII)
 def main() -> None:
     """Read the task from standard input and write what is found to standard output."""
     task = json.loads(sys.stdin.buffer.readline())
+    # Whoever waits for the answer may be killed; the system's own alarm also ends a stuck `re`.
+    signal.alarm(task["seconds"])
     search = Finder(task["pattern"])
     left: int = task["limit"]
     for path in sys.stdin.buffer.read().split(b"\x00"):

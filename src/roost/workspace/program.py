@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-from roost.workspace.child import kill_group, start_child
+from roost.workspace.child import start_child
 
 _NAMES: Final = (
     "PATH",
@@ -64,5 +63,4 @@ async def run_program(
     finally:
         if not child.exited.done():
             child.kill()
-        kill_group(child.pid, signal.SIGKILL)
         child.close()

@@ -1,6 +1,7 @@
 """The two ways to search: ripgrep, and Python where that is not installed."""
 
 import asyncio
+import math
 import os
 import re
 import sys
@@ -201,7 +202,12 @@ class PythonSearch:
     ) -> tuple[list[RawLine], bool]:
         """The matching lines of `files` in their order, and whether the time sufficed."""
         collected = _Lines(limit)
-        task = {"pattern": plain_pattern(pattern), "limit": limit, "chars": _MAX_COLUMNS}
+        task = {
+            "pattern": plain_pattern(pattern),
+            "limit": limit,
+            "chars": _MAX_COLUMNS,
+            "seconds": max(1, math.ceil(deadline - time.monotonic()) + 1),
+        }
         with tempfile.TemporaryFile() as stdin:
             stdin.write(msgspec.json.encode(task) + b"\n")
             stdin.writelines(os.fsencode(file) + b"\x00" for file in files)
