@@ -6,6 +6,8 @@ import struct
 import zlib
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from roost.llm.client import ModelClient
 from roost.llm.models import (
     AssistantMessage,
@@ -42,6 +44,8 @@ BASH = ToolSpec(
     "Run a command.",
     {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
 )
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+"""Settings of property tests that hold on a busy machine."""
 DIALECTS: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic")
 
 

@@ -86,6 +86,14 @@ OVERFLOW = [
     ),
     (400, error("Provider returned error", metadata={"raw": "prompt is too long"})),
     (413, "Payload Too Large"),
+    (
+        429,
+        error(
+            "Request too large for gpt-x in organization on tokens per min (TPM): Limit 10, "
+            "Requested 12.",
+            code="rate_limit_exceeded",
+        ),
+    ),
 ]
 QUOTA = [
     (

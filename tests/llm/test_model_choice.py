@@ -10,11 +10,12 @@ from roost.config.providers import ProviderConfig
 from roost.core.errors import ConfigError, RoostError, UsageError
 from roost.llm import choice as choice_module
 from roost.llm import known_providers
+from roost.llm.addresses import address_of, is_loopback
 from roost.llm.choice import Choice, choose, default_ref
 from roost.llm.client import ModelClient
 from roost.llm.known_providers import KNOWN, KnownProvider, known_key_variables
 from roost.llm.models import Model
-from roost.llm.resolve import ModelSettings, address_of, is_loopback, resolve
+from roost.llm.resolve import ModelSettings, resolve
 from scripted_model.scenario import scenario
 from scripted_model.server import ScriptedModel
 
@@ -318,4 +319,5 @@ def test_options_of_the_wrong_type_are_refused_when_read() -> None:
 
 
 def test_keys_are_known_by_their_variables() -> None:
-    assert {"OPENAI_API_KEY", "GEMINI_API_KEY", "AWS_SECRET_ACCESS_KEY"} <= known_key_variables()
+    assert {"OPENAI_API_KEY", "GEMINI_API_KEY", "AZURE_API_KEY"} <= known_key_variables()
+    assert not {"AWS_SECRET_ACCESS_KEY", "HF_TOKEN"} & known_key_variables()

@@ -3,10 +3,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_samples import (
     BASH,
+    CALM,
     DIALECTS,
     answered,
     asked,
@@ -192,7 +193,7 @@ def unique_calls(messages: list[Message]) -> tuple[Message, ...]:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(st.lists(MESSAGES, max_size=8).map(unique_calls))
-@settings(max_examples=60, deadline=None)
+@CALM
 def test_any_history_at_all_makes_a_valid_request(
     dialect: Dialect, messages: tuple[Message, ...]
 ) -> None:
@@ -201,7 +202,7 @@ def test_any_history_at_all_makes_a_valid_request(
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(st.lists(MESSAGES, max_size=10).map(unique_calls), st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@CALM
 def test_a_cache_that_grew_step_by_step_gives_the_bytes_of_a_fresh_one(
     dialect: Dialect, messages: tuple[Message, ...], stride: int
 ) -> None:

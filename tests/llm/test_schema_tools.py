@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_samples import BASH, Heard, answered, asked, called, model, png, request, user
+from model_samples import BASH, CALM, Heard, answered, asked, called, model, png, request, user
 
 from roost.llm.models import AssistantMessage, Finish, StreamEvent, Text, ToolSpec
 from roost.llm.providers.cache import EncodingCache
@@ -50,6 +50,7 @@ def test_a_call_reads_the_same_wherever_it_is_cut() -> None:
         assert heard.complete == {"call"}
 
 
+@CALM
 @given(st.lists(st.integers(0, 80), max_size=30))
 def test_letters_come_one_by_one_or_all_at_once(cuts: list[int]) -> None:
     assert spoken(pieces(ANSWER, cuts)).text == 'He said "hi" é 😀\n{ok}'
@@ -77,6 +78,7 @@ def test_keys_may_come_in_another_order() -> None:
     assert (heard.calls[0].name, heard.calls[0].arguments) == ("bash", '{"command":"ls"}')
 
 
+@CALM
 @given(st.text(), st.lists(st.integers(0, 60), max_size=12))
 def test_a_string_is_read_as_json_reads_it(text: str, cuts: list[int]) -> None:
     for ascii_only in (True, False):
@@ -86,6 +88,7 @@ def test_a_string_is_read_as_json_reads_it(text: str, cuts: list[int]) -> None:
         assert reader.complete
 
 
+@CALM
 @given(
     st.dictionaries(st.text(), st.recursive(st.text() | st.integers(), st.lists), max_size=4),
     st.lists(st.integers(0, 60), max_size=12),

@@ -3,6 +3,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model_samples import CALM
 
 from roost.llm import sse
 from roost.llm.sse import EventParser, EventTooLargeError, ServerEvent
@@ -47,6 +48,7 @@ def test_a_stream_in_tiny_pieces_gives_the_same_events(newline: str, size: int) 
     assert parse([data[at : at + size] for at in range(0, len(data), size)]) == EVENTS
 
 
+@CALM
 @given(
     st.lists(st.integers(min_value=0, max_value=400), max_size=8), st.sampled_from(["\n", "\r\n"])
 )

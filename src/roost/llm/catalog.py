@@ -4,7 +4,7 @@
 """
 
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -44,7 +44,7 @@ class Entry(Struct, frozen=True):
 @lru_cache(maxsize=1)
 def rows() -> dict[str, dict[str, Row]]:
     """The file: rows by provider and normalised name."""
-    data = resources.files("roost.llm").joinpath("catalog.json").read_bytes()
+    data = Path(__file__).with_name("catalog.json").read_bytes()
     return msgspec.json.decode(data, type=dict[str, dict[str, Row]])
 
 

@@ -104,6 +104,9 @@ def _any(*phrases: str) -> re.Pattern[str]:
 _BUSY: Final = frozenset({401, 403, 408, 429, 502, 503, 504, 529})
 _BAD: Final = frozenset({400, 404, 413, 415, 422, 500})
 
+TOO_LARGE_FOR_ANY_WAIT: Final = _any(r"request too large for")
+"""One request beyond the tokens of a whole minute: told as a rate limit, but waiting is no help."""
+
 PHRASES: Final = (
     Phrase(
         "overflow",

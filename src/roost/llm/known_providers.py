@@ -183,20 +183,23 @@ AT_HOME: Final = tuple(provider.id for provider in _AT_HOME)
 
 _MORE_KEYS: Final = (
     "ANTHROPIC_AUTH_TOKEN",
-    "AWS_ACCESS_KEY_ID",
     "AWS_BEARER_TOKEN_BEDROCK",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
     "AZURE_API_KEY",
     "AZURE_OPENAI_API_KEY",
     "COHERE_API_KEY",
     "CO_API_KEY",
     "DASHSCOPE_API_KEY",
-    "GOOGLE_APPLICATION_CREDENTIALS",
     "ROOST_SERVER_PASSWORD",
 )
 
+_SHARED: Final = frozenset({"HF_TOKEN"})
+"""Variables whose key users' own programs need, too."""
+
 
 def known_key_variables() -> frozenset[str]:
-    """Every variable that carries a key of a provider: kept from the children of tools."""
-    return frozenset(_MORE_KEYS).union(*(provider.env for provider in KNOWN.values()))
+    """Every variable that carries a key to models: kept from the children of tools.
+
+    Credentials that also serve other programs (AWS, Google Cloud, Hugging Face) are not among them.
+    """
+    named = {variable for provider in KNOWN.values() for variable in provider.env}
+    return frozenset(named.union(_MORE_KEYS) - _SHARED)

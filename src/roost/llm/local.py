@@ -5,9 +5,7 @@ To the rest it is a server of OpenAI's chat API on the loopback, behind a random
 
 import asyncio
 import os
-import secrets
 import sys
-import tempfile
 from collections.abc import Mapping
 from typing import IO, Final
 
@@ -84,6 +82,10 @@ class LocalServers:
             await _stop(server.process)
 
     async def _start(self, path: str, context: int) -> _Running:
+        # Loaded when a local model starts, since most users never start one.
+        import secrets
+        import tempfile
+
         token = secrets.token_urlsafe(32)
         order = Order(path=path, context=context, threads=_threads(), token=token)
         with tempfile.TemporaryFile() as complaints:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +10,7 @@ from msgspec.structs import replace
 from roost.config.providers import ModelConfig, ProviderConfig, ProviderOptions
 from roost.core.errors import ConfigError, UsageError
 from roost.llm import local
+from roost.llm.addresses import address_of, is_loopback
 from roost.llm.catalog import Entry, look_up, names
 from roost.llm.families import normal
 from roost.llm.known_providers import AT_HOME, KNOWN, KnownProvider
@@ -224,35 +223,6 @@ def _local(name: str, config: ProviderConfig | None) -> Model:
         context=own.limit.context or model.context,
         output=own.limit.output or model.output,
     )
-
-
-def is_loopback(base_url: str) -> bool:
-    """Whether `base_url` is on this machine."""
-    host = urlsplit(base_url).hostname or ""
-    address = _ip(host)
-    return host == "localhost" or (address is not None and address.is_loopback)
-
-
-def _ip(host: str) -> IPv4Address | IPv6Address | None:
-    try:
-        return ip_address(host)
-    except ValueError:
-        return None
-
-
-def address_of(value: str, *, default_port: int | None) -> str:
-    """A base URL from what users put into variables: host, host:port or a URL, without `/v1`."""
-    if not value:
-        return ""
-    parts = urlsplit(value if "://" in value else f"http://{value}")
-    host = parts.netloc
-    if (address := _ip(parts.hostname or "")) and address.is_unspecified:
-        # A server that listens everywhere is reached here.
-        host = host.replace(str(address), "127.0.0.1")
-    if parts.port is None and default_port is not None and "://" not in value:
-        host = f"{host}:{default_port}"
-    path = parts.path.rstrip("/")
-    return f"{parts.scheme}://{host}{path if path.endswith('/v1') else path + '/v1'}"
 
 
 def _bad_ref(ref: str, settings: ModelSettings) -> UsageError:

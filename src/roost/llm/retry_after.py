@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Final
 
 LONGEST_HINT: Final = 300.0
@@ -41,6 +40,8 @@ def _number(text: str) -> float | None:
 
 
 def _until(date: str, now: float) -> float | None:
+    from email.utils import parsedate_to_datetime  # 10 ms that few errors need
+
     try:
         return max(0.0, parsedate_to_datetime(date).timestamp() - now)
     except (TypeError, ValueError, OverflowError):

@@ -9,10 +9,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from roost import __version__
+from roost.llm.addresses import is_loopback
 from roost.llm.errors import Refusal, classify, redacted
 from roost.llm.models import Model, ModelError
 from roost.llm.patience import Patience
@@ -31,6 +32,8 @@ REFUSAL_TIMEOUT: Final = 10.0
 REFUSAL_BYTES: Final = 64 * 1024
 _MEDIA_MARKS: Final = (b";base64,", b'"type":"base64"')
 """What a request holds that shows a file."""
+_Reach = Literal["https", "http", "home"]
+"""Encrypted, plain, and plain on this machine; each has a client of its own."""
 _KEEPALIVE: Final = 120.0
 """Seconds that an idle connection is kept: tools run between two calls."""
 _KEPT_CONNECTIONS: Final = 64
@@ -74,7 +77,7 @@ class Transport:
     """Connections to model servers, pooled."""
 
     def __init__(self) -> None:
-        self._clients: dict[bool, httpx2.AsyncClient] = {}
+        self._clients: dict[_Reach, httpx2.AsyncClient] = {}
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -84,10 +87,10 @@ class Transport:
 
     def client(self, url: str) -> httpx2.AsyncClient:
         """The client for `url`. Loading certificates (90 ms) waits for the first https URL."""
-        secure = url.startswith("https:")
-        if secure not in self._clients:
-            self._clients[secure] = _make_client(secure=secure)
-        return self._clients[secure]
+        reach = _reach(url)
+        if reach not in self._clients:
+            self._clients[reach] = _make_client(reach)
+        return self._clients[reach]
 
     @asynccontextmanager
     async def send(
@@ -133,15 +136,22 @@ class Transport:
             raise failure(error, model) from error
 
 
-def _make_client(*, secure: bool) -> httpx2.AsyncClient:
+def _reach(url: str) -> _Reach:
+    if url.startswith("https:"):
+        return "https"
+    return "home" if is_loopback(url) else "http"
+
+
+def _make_client(reach: _Reach) -> httpx2.AsyncClient:
     import ssl
 
     import httpx2
 
-    # A context that trusts nobody is free to make, and http needs none.
-    context = True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx2.AsyncClient(
-        verify=context,
+        # A context that trusts nobody is free to make, and http needs none.
+        verify=True if reach == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        # No proxy leads to this machine.
+        trust_env=reach != "home",
         follow_redirects=False,
         timeout=httpx2.Timeout(None, connect=CONNECT_TIMEOUT, write=SEND_TIMEOUT),
         limits=httpx2.Limits(

@@ -3,7 +3,6 @@
 Raises ModelError of kind `invalid_stream` for data that no reading can make sense of.
 """
 
-import json
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import msgspec
@@ -107,6 +106,8 @@ def object_json(arguments: str) -> str:
 
 
 def _repaired(arguments: str) -> str:
+    import json  # msgspec refuses what has to be mended here
+
     try:
         value = cleaned(json.loads(arguments, parse_constant=str, strict=False))
     except ValueError:
@@ -133,6 +134,8 @@ def read(decoder: msgspec.json.Decoder[T], data: bytes, model: Model) -> T:
 
 
 def _read_loosely(kind: Any, data: bytes, model: Model) -> Any:
+    import json  # msgspec refuses what has to be mended here
+
     try:
         value = cleaned(json.loads(data.decode(errors="replace"), strict=False))
         return msgspec.convert(value, kind)
