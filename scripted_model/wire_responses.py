@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from scripted_model.answer import Answer, Said, encode_text
-from scripted_model.json_strict import items
+from scripted_model.json_strict import is_object, items
 from scripted_model.picture import Tool
 from scripted_model.reasoning_rules import Thought
 from scripted_model.scenario import Call, Fail, Reasoning, Text
@@ -108,9 +108,12 @@ class ResponsesWire:
             "role": "assistant",
         }
 
-    def _close(self, status: str = "completed") -> Iterator[bytes]:
+    def _close(self, ending: str = "completed") -> Iterator[bytes]:
         for index in self._open:
             said = self.answer.blocks[index]
+            # A limit that falls behind a whole call leaves that call whole.
+            whole = said.kind == "call" and not is_object(said.text)
+            status = "completed" if whole else ending
             if said.kind == "reasoning" and self._seals:
                 model = self.answer.request.model
                 said.proof = self.answer.signer.seal(model, said.id, said.text)

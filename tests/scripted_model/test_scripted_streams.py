@@ -248,6 +248,17 @@ def test_every_reason_has_the_word_of_its_dialect(reason, chat, anthropic, respo
     assert (data["response"]["incomplete_details"] or {}).get("reason") == responses
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status"), [('{"command": "ls"}', "completed"), ('{"comm', "incomplete")]
+)
+def test_a_limit_leaves_a_whole_call_whole_and_a_cut_one_incomplete(arguments, status):
+    scene = scenario([Call("bash", arguments), Finish("length")])
+    found = events(b"".join(streamed(scene, "responses")))
+    assert found[-1][0] == "response.incomplete"
+    assert found[-1][1]["response"]["output"][0]["status"] == status
+    assert (status == "completed") == any(n.endswith("arguments.done") for n, _ in found)
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_scripted_usage_is_reported(dialect):
     scene = scenario([Text("hi"), Usage(input=1000, output=50, reasoning=20, cache_read=800)])
