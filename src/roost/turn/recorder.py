@@ -187,11 +187,16 @@ class Recorder:
             for block in self._blocks.values():
                 block.unsaved.clear()
             self._unsaved = 0
-            if pending:
-                await self._database.write(lambda tx: self._store_tails(tx, pending))
+            ended = self._take_ended()
+            if pending or ended:
+                await self._database.write(lambda tx: self._store_tails(tx, pending, ended))
 
-    def _store_tails(self, tx: Transaction, pending: list[tuple[str, str]]) -> None:
+    def _store_tails(
+        self, tx: Transaction, pending: list[tuple[str, str]], ended: tuple[Part, ...]
+    ) -> None:
         check_fence(tx, self._claim)
+        for part in ended:
+            transcript.put_part(tx, part)
         for part_id, text in pending:
             transcript.append_tail(tx, part_id, text)
         failpoint("delta.saved")
