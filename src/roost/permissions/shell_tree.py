@@ -22,6 +22,11 @@ _TOKENS: Final = {
     "ansi_c_string": re.compile(rb"\$'(?:[^'\\]|\\.)*'", re.DOTALL),
     "extglob_pattern": re.compile(rb"[\w.*?\[\]@+!\-|()/^:,~=%]*"),
     "regex": re.compile(rb"[^`;&<>\n$\"']*\$?"),
+    "file_descriptor": re.compile(rb"\d+"),
+    "variable_name": re.compile(rb"\w+"),
+    "special_variable_name": re.compile(rb"[*@?!#$0_-]"),
+    "number": re.compile(rb"-?[\w.#@]+"),
+    "test_operator": re.compile(rb"-[a-zA-Z]{1,2}"),
     "heredoc_start": re.compile(rb"\w+|'[^'\n\\]+'|\"[^\"\n\\$`]+\"|\\\w+"),
 }
 _INSIDE: Final = {"string", "heredoc_body"}
@@ -29,6 +34,17 @@ _INSIDE: Final = {"string", "heredoc_body"}
 _WHOLE: Final = {"heredoc_end", "comment", *_TOKENS}
 _LIVE: Final = re.compile(rb"\\.|`|\$[({\w@*#?!$-]", re.DOTALL)
 _BEFORE_COMMENT: Final = b" \t\n;&|()"
+_AROUND: Final = b" \t\n;&|()<>`"
+_WORDS: Final = {
+    *("concatenation", "variable_assignment", "expansion", "simple_expansion", "subscript"),
+    *("command_substitution", "process_substitution", "arithmetic_expansion", "brace_expression"),
+    *("array", "binary_expression", "unary_expression", "postfix_expression"),
+    *("parenthesized_expression", "ternary_expression", "test_command", "compound_statement"),
+}
+_RESERVED: Final = {
+    *("!", "{", "}", "[[", "]]", "[", "]", "if", "then", "elif", "else", "fi", "for", "select"),
+    *("while", "until", "do", "done", "case", "in", "esac", "function"),
+}
 
 
 @functools.cache
@@ -56,21 +72,40 @@ def parse(command: str) -> "tuple[Node | None, str]":
     root = _parser().parse(data).root_node
     if root.has_error:
         return root, "it cannot be parsed"
-    return root, next(_doubts(root, data), "")
+    try:
+        return root, next(_doubts(root, data), "")
+    except RecursionError:
+        return None, "it is nested too deeply"
 
 
 def _doubts(root: "Node", data: bytes) -> Iterator[str]:
     at = 0
+    before: Node | None = None
     for node in _leaves(root):
         gap = data[at : node.start_byte]
         if node.start_byte < at or not _BLANK.fullmatch(gap):
             yield "a part of it is not understood"
         if b"\\\n" in gap and not re.search(rb"[ \t\n]", gap.replace(b"\\\n", b"")):
             yield "a line is continued inside a word"
+        if not gap and before is not None and _joined(before, node, data):
+            yield "where a word ends is not understood"
         yield from _token_doubts(node, data)
-        at = node.end_byte
+        at, before = node.end_byte, node
     if not _BLANK.fullmatch(data[at:]):
         yield "its end is not understood"
+
+
+def _joined(before: "Node", node: "Node", data: bytes) -> bool:
+    """Whether bash reads two tokens as one word that the tree has in two."""
+    seam = data[node.start_byte - 1 : node.start_byte + 1]
+    return not any(mark in _AROUND for mark in seam) and _word_of(before) != _word_of(node)
+
+
+def _word_of(node: "Node") -> int:
+    """The outermost node around a token that is still a word."""
+    while node.parent is not None and node.parent.type in _WORDS:
+        node = node.parent
+    return node.id
 
 
 def _leaves(node: "Node") -> Iterator["Node"]:
@@ -89,14 +124,36 @@ def _token_doubts(node: "Node", data: bytes) -> Iterator[str]:
     known = _TOKENS.get(node.type)
     if known is not None and not known.fullmatch(text):
         yield "a word is not understood"
+    elif not node.is_named and text != node.type.encode():
+        yield "a mark is not understood"
+    elif node.type == "$" and not _begins_or_ends(node, data):
+        yield "a dollar is not understood"
     elif node.type in _INSIDE:
         yield from _inner_doubts(node, data)
+    elif node.type in _RESERVED and not _stands_alone(node, data):
+        yield "a reserved word is part of another word"
     elif node.type == "comment":
         before = data[node.start_byte - 1 : node.start_byte]
         if before not in _BEFORE_COMMENT or data[: node.start_byte].endswith(b"\\\n"):
             yield "what looks like a comment is not one"
     elif node.type == "heredoc_end":
         yield from _heredoc_doubts(node, data)
+
+
+def _stands_alone(node: "Node", data: bytes) -> bool:
+    """Bash knows its reserved words only as whole words."""
+    if node.parent is not None and node.parent.type == "brace_expression":
+        return True
+    before, after = data[node.start_byte - 1 : node.start_byte], data[node.end_byte :][:1]
+    return before in _AROUND and after in _AROUND
+
+
+def _begins_or_ends(dollar: "Node", data: bytes) -> bool:
+    """A dollar has the name right behind it, or nothing that bash would take for one."""
+    if dollar.parent is not None and dollar.parent.type == "simple_expansion":
+        following = dollar.next_sibling
+        return following is not None and following.start_byte == dollar.end_byte
+    return re.match(rb"[\w{(@*#?$!'`-]", data[dollar.end_byte : dollar.end_byte + 1]) is None
 
 
 def _inner_doubts(node: "Node", data: bytes) -> Iterator[str]:
@@ -164,3 +221,16 @@ def _heredoc_doubts(end: "Node", data: bytes) -> Iterator[str]:
     # Not found, or found before or behind the end of the tree: the slice is not the mark alone.
     if data[at : end.end_byte].lstrip(b"\t") != mark:
         yield "a heredoc ends elsewhere than it seems"
+    around = _substitution_of(end)
+    if around is not None and data[end.end_byte : around.end_byte - 1].strip():
+        # Bash 5.2 loses a semicolon there when it writes the substitution out for itself.
+        yield "something follows a heredoc in a substitution"
+
+
+def _substitution_of(node: "Node") -> "Node | None":
+    """The innermost `$(…)`, backticks or `<(…)` around a node."""
+    while node.parent is not None:
+        node = node.parent
+        if node.type in {"command_substitution", "process_substitution"}:
+            return node
+    return None

@@ -43,6 +43,7 @@ class Wrapper(Struct, frozen=True):
 
 
 _WRAPPERS: Final = {
+    "!": Wrapper(),
     "command": Wrapper(flags="p"),
     "builtin": Wrapper(),
     "exec": Wrapper(flags="cl", values="a", transparent=False),
@@ -75,6 +76,8 @@ _WRAPPERS: Final = {
     "flock": Wrapper(flags="senuxF", values="wE", operands=1, transparent=False),
     "chroot": Wrapper(operands=1, transparent=False),
 }
+_ASSIGNING: Final = {"env", "sudo", "doas", "time", "!"}
+"""Wrappers that take `name=value` in front of the command."""
 _CODE: Final = {"eval", "trap", "su", "watch", "script"}
 """Programs that take shell code in a word; it is read for what it must not do."""
 
@@ -165,6 +168,9 @@ class _Unwrapping:
         name = call.name
         if name == "command" and [w.text for w in call.words[1:2]] in (["-v"], ["-V"]):
             self.found.append(call)
+        elif name == "coproc":
+            self.doubts.append("it starts a coprocess")
+            self.found += [call, _inside(call, call.words[1:], ())]
         elif name in SHELLS:
             self._shell(call, depth)
         elif name == "find":
@@ -188,7 +194,7 @@ class _Unwrapping:
             return
         if not wrapper.transparent or not is_system(call.words[0]):
             self.found.append(call)
-        given, rest = _assignments(rest) if call.name in {"env", "sudo", "doas"} else ((), rest)
+        given, rest = _assignments(rest) if call.name in _ASSIGNING else ((), rest)
         if rest:
             inner = _inside(call, rest, given)
             self.one(_more_from_input(call, inner) if call.name == "xargs" else inner, depth + 1)

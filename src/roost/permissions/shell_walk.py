@@ -33,6 +33,7 @@ _EXPANSION: Final = re.compile(
     re.DOTALL,
 )
 _SLICE: Final = re.compile(r"\$\{\w+:[\w $:-]*\}")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\[[\w@*]+\])?")
 _COMPARING: Final = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
 _PLAIN_VALUE: Final = re.compile(r"[\w./:@%+,=~ -]*")
 _READS_VALUE: Final = {"read", "mapfile", "readarray", "getopts", "let"}
@@ -154,31 +155,59 @@ class Walk:
 
     def _pipeline(self, node: "Node", folders: Folders) -> _After:
         feeder: int | None = None
+        reached = folders
         for child in node.children:
             if child.type in {"|", "|&", "comment"}:
                 continue
             first = len(self.commands)
-            self.visit(child, folders)
+            self.visit(child, reached)
+            reached = _union(reached, self._reached(child, first))
             # Only of a stage that is a single command it is certain who reads and writes.
             single = len(self.commands) == first + 1
             if single and feeder is not None:
                 fed = self.commands[first]
                 self.commands[first] = Simple(fed.words, fed.assignments, fed.folders, feeder)
             feeder = first if single else None
-        return _After(folders, folders)
+        return _After(reached, reached)
+
+    def _reached(self, node: "Node", first: int) -> Folders:
+        """All folders of the commands since `first`, where the tree takes too much for one.
+
+        It binds `a && b < f | c` and `a && b <<E` as if the list stood in braces, so what follows
+        may run wherever any of it runs.
+        """
+        while node.type == "redirected_statement":
+            node = node.named_children[0]
+        if node.type not in {"list", "pipeline"}:
+            return frozenset()
+        reached: Folders = frozenset()
+        for command in self.commands[first:]:
+            reached = _union(reached, command.folders)
+        return reached
 
     def _redirected(self, node: "Node", folders: Folders) -> _After:
-        after = _After(folders, folders)
+        after, opened = _After(folders, folders), folders
+        first = len(self.commands)
         for child in node.children:
             if child.type == "file_redirect":
-                self._redirect(child, folders)
+                self._redirect(child, opened)
             elif child.type == "heredoc_redirect":
-                after = self._heredoc(child, folders, after)
+                after = self._heredoc(child, opened, after)
             elif child.type == "herestring_redirect":
-                self._scan(child, folders)
+                self._scan(child, opened)
             else:
                 after = self.visit(child, folders)
+                opened = self._opening(child, folders, first)
         return after
+
+    def _opening(self, body: "Node", folders: Folders, first: int) -> Folders:
+        """Where a redirection behind `body` opens its file: `cd a && b > f` opens it for `b`."""
+        last = body
+        while last.type in {"list", "redirected_statement"}:
+            last = last.named_children[-1 if last.type == "list" else 0]
+        if last is not body and last.type == "command":
+            return self.commands[-1].folders
+        return _union(folders, self._reached(body, first))
 
     def _heredoc(self, node: "Node", folders: Folders, after: _After) -> _After:
         """What stands behind `<<EOF` on its line belongs to the command in front of it."""
@@ -252,6 +281,8 @@ class Walk:
         value = node.child_by_field_name("value")
         word = to_word(value, self.home) if value is not None else plain_word("")
         assignment = Assignment(source_of(name) if name is not None else "", word)
+        if not _NAME.fullmatch(assignment.name):
+            self.doubts.append("an assignment is not understood")
         self._note(assignment)
         return assignment
 

@@ -162,7 +162,9 @@ def _pieces(node: "Node", home: str | None) -> list[Piece]:
         case "word" | "number" | "variable_name" | "test_operator":
             return _bare(source)
         case "concatenation" | "command_name":
-            return [piece for child in node.children for piece in _pieces(child, home)]
+            # `$"…"` is a text to be translated: the dollar is no part of it.
+            parts = [c for c in node.children if not (c.type == "$" and _is_string(c.next_sibling))]
+            return [piece for child in parts for piece in _pieces(child, home)]
         case "raw_string":
             return [Piece(source[1:-1], quoted=True)]
         case "ansi_c_string":
@@ -179,6 +181,10 @@ def _pieces(node: "Node", home: str | None) -> list[Piece]:
             return [Piece(source, known=False)]
         case _:
             return [Piece(source, known=False)]
+
+
+def _is_string(node: "Node | None") -> bool:
+    return node is not None and node.type == "string"
 
 
 def _bare(source: str) -> list[Piece]:
