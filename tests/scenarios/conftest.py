@@ -12,7 +12,9 @@ from scripted_model.server import ScriptedModel
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel(scenario("unused"), api_key=KEY, models=["scripted"]) as server:
+    with ScriptedModel(
+        scenario("unused"), api_key=KEY, models=["scripted", "gpt-scripted"]
+    ) as server:
         yield server
 
 

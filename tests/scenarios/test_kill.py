@@ -47,7 +47,7 @@ def job(request: Request) -> Reply:
     if "go on" in request.last_user_text:
         return reply([Text("went on")])
     if request.results:
-        return reply([Reasoning("so far so good"), Text("finished. " * 700, size=700)])
+        return reply([Reasoning("so far so good"), Text(long_text("line", 700), size=700)])
     return reply(
         [
             Reasoning("let me see"),
@@ -55,6 +55,11 @@ def job(request: Request) -> Reply:
             Call("bash", {"command": "echo ran >> runs.txt"}),
         ]
     )
+
+
+def long_text(word: str, lines: int) -> str:
+    """Text that does not repeat itself."""
+    return "".join(f"{word} {number * number}. " for number in range(lines))
 
 
 @pytest.mark.parametrize("point", FAILPOINTS)
@@ -91,7 +96,7 @@ def test_the_same_holds_in_every_dialect(house: Household, point: str) -> None:
 
 def test_a_kill_while_text_streams_keeps_the_text_that_was_shown(chat_house: Household) -> None:
     house = chat_house
-    shown = "Once upon a time. " * 400
+    shown = long_text("Once upon a time", 400)
     house.play(scenario([Text(shown, size=100), Barrier("rest"), Stall()], scope="server"))
     process = house.start("run", "--yes", "Tell me.")
     house.model.wait_for_barrier("rest")

@@ -6,7 +6,7 @@ from household import Household
 from invariants import assert_plain, assert_sound
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reasoning, Reply, Text, reply
+from scripted_model.scenario import Call, Piece, Reasoning, Reply, Text, reply, scenario
 
 PATCH = """*** Begin Patch
 *** Update File: calc.py
@@ -17,7 +17,7 @@ PATCH = """*** Begin Patch
 +# Plan
 *** End Patch"""
 
-STEPS: list[list[object]] = [
+STEPS: list[list[Piece]] = [
     [Reasoning("Look around first."), Call("glob", {"pattern": "**/*.py"})],
     [Call("read", {"filePath": "calc.py"}), Call("grep", {"pattern": "def ", "path": "."})],
     [Call("task", {"action": "create", "summary": "mend add"})],
@@ -27,7 +27,7 @@ STEPS: list[list[object]] = [
     [Call("bash", {"command": f"{sys.executable} check.py", "description": "check again"})],
     [Call("write", {"filePath": "docs/new.md", "content": "# New\n\nText with ü and 漢字.\n"})],
     [Call("read", {"filePath": "docs/new.md"}), Call("read", {"filePath": "docs"})],
-    [Call("apply_patch", {"patchText": PATCH})],
+    [Call("edit", {"filePath": "calc.py", "oldString": "double", "newString": "twice"})],
     [Call("webfetch", {"url": "http://127.0.0.1:9/", "format": "text"})],
     [
         Call(
@@ -51,11 +51,7 @@ STEPS: list[list[object]] = [
 ]
 
 
-def play(request: Request) -> Reply:
-    done = sum(1 for message in request.messages if message.role == "assistant")
-    if done < len(STEPS):
-        return reply(STEPS[done])  # type: ignore[arg-type]
-    return reply([Text("All thirty steps are done.")])
+LAST = "All thirty steps are done."
 
 
 def test_a_job_of_thirty_steps_uses_every_tool_and_changes_exactly_what_it_should(
@@ -65,22 +61,35 @@ def test_a_job_of_thirty_steps_uses_every_tool_and_changes_exactly_what_it_shoul
         "calc.py", "def add(a, b):\n    return a - b\n\n\ndef double(x):\n    return 2 * x\n"
     )
     house.write("check.py", "from calc import add\nassert add(1, 2) == 3\nprint('fine')\n")
-    house.play(play)
+    house.play(scenario(*STEPS, LAST, scope="server"))
     answer = house.prompt("Mend it.", "--model", "test/scripted")
-    assert (answer.code, answer.text) == (0, "All thirty steps are done."), answer.err
+    assert (answer.code, answer.text) == (0, LAST), answer.err
     assert len(house.model.requests) == 30
     tools = answer.tools()
-    assert [part["state"]["status"] for part in tools if part["tool"] == "edit"] == ["completed"]
+    edits = [part["state"]["status"] for part in tools if part["tool"] == "edit"]
+    assert edits == ["completed", "completed"]
     assert (house.project / "calc.py").read_text() == (
         "def add(a, b):\n    return a + b\n\n\ndef twice(x):\n    return 2 * x\n"
     )
     assert (house.project / "docs/new.md").read_text() == "# New\n\nText with ü and 漢字.\n"
-    assert (house.project / "notes/plan.md").read_text() == "# Plan\n"
     outputs = [part["state"].get("output", "") for part in tools if part["tool"] == "bash"]
     assert "AssertionError" in outputs[0]
     assert "fine" in outputs[1]
     errors = {part["tool"] for part in tools if part["state"]["status"] == "error"}
     assert errors == {"webfetch", "question", "read"}
+    assert_sound(house)
+
+
+def test_a_model_that_knows_patches_gets_them_instead_of_edits(house: Household) -> None:
+    models = house.config["provider"]["test"]["models"]
+    models["gpt-scripted"] = models["scripted"]
+    house.write("calc.py", "def double(x):\n    return 2 * x\n")
+    house.play(scenario(Call("apply_patch", {"patchText": PATCH}), "patched", scope="server"))
+    answer = house.prompt("Rename it.", "--model", "test/gpt-scripted")
+    assert (answer.code, answer.text) == (0, "patched"), answer.err
+    assert (house.project / "calc.py").read_text() == "def twice(x):\n    return 2 * x\n"
+    assert (house.project / "notes/plan.md").read_text() == "# Plan\n"
+    assert "edit" not in house.model.requests[0].request.tool_names
     assert_sound(house)
 
 

@@ -31,7 +31,7 @@ def test_a_prompt_while_busy_is_seen_at_the_next_step_in_the_running_turn(
 def _until_told(request: Request) -> Reply:
     if "Now stop please." in request.all_text:
         return reply([Text("I was told to stop.")])
-    return reply([Call("bash", {"command": "sleep 0.3"})])
+    return reply([Call("bash", {"command": f"sleep 0.3; echo {len(request.messages)}"})])
 
 
 def test_a_burst_of_prompts_keeps_its_order(chat_house: Household) -> None:

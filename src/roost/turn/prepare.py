@@ -121,7 +121,7 @@ def _head(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
         session_id=world.session.id,
         time=MessageTime(created=now_ms()),
         parent_id=user.id if user else "",
-        model_id=facts.model.id,
+        model_id=facts.model.ref.partition("/")[2],
         provider_id=facts.model.provider,
         mode=facts.agent.name,
         agent=facts.agent.name,
