@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 from stage import Stage, answer_info, assert_laws, everybody_is_dead, note, prompt, texts
 
@@ -118,7 +120,7 @@ def test_renewing_keeps_an_actor(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
     assert stage.do(lambda tx: claims.renew(tx, "proc_two")) == []
 
 
-def writes(stage: Stage, claim: Claim) -> list[object]:
+def writes(stage: Stage, claim: Claim) -> list[Callable[[], object]]:
     """Every kind of guarded write, under `claim`."""
     return [
         lambda: stage.drain(claim),
@@ -135,7 +137,7 @@ def test_every_write_of_an_old_claim_is_refused(stage: Stage) -> None:
     before = (stage.actor(), stage.rows(), turns(stage))
     for write in writes(stage, old):
         with pytest.raises(StaleFenceError, match="no longer owns"):
-            write()  # type: ignore[operator]
+            write()
     assert (stage.actor(), stage.rows(), turns(stage)) == before
 
 
@@ -146,7 +148,7 @@ def test_a_claim_is_worthless_once_its_turn_has_ended(stage: Stage) -> None:
     stage.settle(claim)
     for write in writes(stage, claim):
         with pytest.raises(StaleFenceError):
-            write()  # type: ignore[operator]
+            write()
     stage.send(note(stage.main, "go on"))
     again = claimed(stage)
     with pytest.raises(StaleFenceError):

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from stage import Stage, user_message
 
@@ -7,13 +9,13 @@ from roost.sessions import transcript
 from roost.sessions.models import NewSession
 
 
-def new(stage: Stage, **more: object) -> str:
+def new(stage: Stage, **more: Any) -> str:
     given = {"directory": "/a", "project_id": "p", **more}
-    return stage.do(lambda tx: sessions.create(tx, NewSession(**given)).id)  # type: ignore[arg-type]
+    return stage.do(lambda tx: sessions.create(tx, NewSession(**given)).id)
 
 
-def titles(stage: Stage, **filters: object) -> list[str]:
-    found = stage.read(lambda db: sessions.listed(db, **filters))  # type: ignore[arg-type]
+def titles(stage: Stage, **filters: Any) -> list[str]:
+    found = stage.read(lambda db: sessions.listed(db, **filters))
     return [session.title for session in found]
 
 

@@ -4,6 +4,7 @@ from stage import Stage, answer_info, texts, user_message
 
 from roost.core.errors import ConflictError, NotFoundError
 from roost.core.ids import new_id
+from roost.db.transaction import Reader
 from roost.sessions import transcript
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.parts import Span, TextPart, UnknownPart, decode_part, encode_part
@@ -44,9 +45,9 @@ def test_pages_go_backwards(stage: Stage) -> None:
     said = [say(stage, str(number)) for number in range(10)]
 
     def page(before: Message | None) -> list[str]:
-        def read(db: object) -> list[Message]:
-            seq = transcript.seq_of(db, before.info.id) if before else None  # type: ignore[arg-type]
-            return transcript.load(db, stage.session_id, "main", limit=4, before=seq)  # type: ignore[arg-type]
+        def read(db: Reader) -> list[Message]:
+            seq = transcript.seq_of(db, before.info.id) if before else None
+            return transcript.load(db, stage.session_id, "main", limit=4, before=seq)
 
         return texts(stage.read(read))
 
