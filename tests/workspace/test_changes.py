@@ -114,6 +114,30 @@ def test_nothing_else_appears_in_the_folder(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_system_without_links_still_replaces_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "f"
+    write(path, "one")
+    path.chmod(0o640)
+    write(path, "two")
+    assert path.read_text() == "two"
+    assert mode_of(path) == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_change_that_changes_nothing_touches_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("same")
+    before = path.stat()
+    write(path, "same")
+    assert path.stat() == before
+
+
 def test_a_kill_in_the_middle_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_text("old")

@@ -164,18 +164,18 @@ def test_the_time_is_limited_as_a_whole(site: Site) -> None:
         handler.send_response(200)
         handler.send_header("Content-Type", "text/plain")
         handler.end_headers()
-        for _ in range(20):
+        for _ in range(150):
             try:
                 handler.wfile.write(b"x")
             except OSError:
                 return
-            time.sleep(0.1)
+            time.sleep(0.2)
 
     site.pages["/"] = slow
     start = time.monotonic()
     with pytest.raises(LimitError, match=r"within 0\.4 s"):
         get(f"{site.url}/", timeout=0.4)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 15
 
 
 def test_redirects_are_followed_a_few_times_without_cookies(site: Site) -> None:

@@ -99,13 +99,13 @@ def test_a_slow_git_is_given_up(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/git").write_text("#!/bin/sh\nsleep 20\n")
+    (tmp_path / "bin/git").write_text("#!/bin/sh\nsleep 120\n")
     (tmp_path / "bin/git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     start = time.monotonic()
     assert asyncio.run(Git(repository, timeout=0.3).status()) is None
     project = asyncio.run(project_of(repository, timeout=0.3))
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 40
     assert project.root == repository
 
 

@@ -302,7 +302,7 @@ def test_a_hopeless_pattern_is_stopped_and_freezes_nothing(tmp_path: Path) -> No
 
     start = time.monotonic()
     asyncio.run(scenario())
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30
 
 
 def test_a_cancelled_search_stops_its_process(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from roost.core.errors import NotFoundError, UsageError
-from roost.workspace import child
+from roost.workspace import child, process_tree
 from roost.workspace.output import OutputLimits
 from roost.workspace.running import ShellCommand, ShellResult
 from roost.workspace.shell import Shell
@@ -117,7 +117,7 @@ def test_a_background_child_does_not_hold_the_call_and_is_reported_and_reaped(
     async def work(one: Bench) -> None:
         start = time.monotonic()
         result = await one.run(text, call="c")
-        assert time.monotonic() - start < 0.5
+        assert time.monotonic() - start < 10
         assert (result.end, result.exit, result.output.text) == ("exited", 0, "done\n")
         assert [left.command for left in result.left_running] == [SLEEP]
         assert one.shell.left_running("c") == result.left_running
@@ -133,7 +133,10 @@ def test_what_a_background_child_writes_later_is_kept_in_the_file(tmp_path: Path
         result = await one.run("(sleep 0.4; echo later; SLEEP) & echo now", call="c")
         assert result.output.text == "now\n"
         assert result.output.file is not None
-        await asyncio.sleep(0.6)
+        for _ in range(200):
+            if result.output.file.read_text() != "now\n":
+                break
+            await asyncio.sleep(0.05)
         assert result.output.file.read_text() == "now\nlater\n"
 
     bench(tmp_path, work)
@@ -143,10 +146,14 @@ def test_what_a_background_child_writes_later_is_kept_in_the_file(tmp_path: Path
 def test_a_background_child_that_floods_is_held_back(tmp_path: Path) -> None:
     async def work(one: Bench) -> None:
         result = await one.run("yes & echo now", call="c")
-        await asyncio.sleep(0.3)
         file = result.output.file
         assert file is not None
+        for _ in range(200):
+            if file.stat().st_size == 100_000:
+                break
+            await asyncio.sleep(0.05)
         assert file.stat().st_size == 100_000
+        await asyncio.sleep(0.1)
         before = time.process_time()
         await asyncio.sleep(0.3)
         assert time.process_time() - before < 0.1
@@ -173,7 +180,7 @@ def test_a_timeout_ends_the_whole_tree_and_keeps_the_output(tmp_path: Path, text
     assert result.end == "timed out"
     assert result.output.text.startswith("partial\n")
     assert result.survivors == ()
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 20
     assert processes_with(SLEEP) == []
 
 
@@ -205,7 +212,11 @@ def test_cancelling_the_task_ends_the_tree_and_stays_a_cancellation(tmp_path: Pa
     bench(tmp_path, work)
 
 
-def test_a_second_cancellation_kills_at_once(tmp_path: Path) -> None:
+def test_a_second_cancellation_kills_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "_GRACE", 60)
+
     async def work(one: Bench) -> None:
         task = asyncio.ensure_future(one.run("trap '' TERM; SLEEP; SLEEP; SLEEP"))
         await asyncio.sleep(0.3)
@@ -215,7 +226,7 @@ def test_a_second_cancellation_kills_at_once(tmp_path: Path) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 20
         assert processes_with(SLEEP) == []
 
     bench(tmp_path, work)
@@ -270,7 +281,7 @@ def test_a_silent_command_costs_nothing_while_it_runs(tmp_path: Path) -> None:
 def test_nothing_waits_for_a_person(tmp_path: Path, text: str, output: str | None) -> None:
     start = time.monotonic()
     result = run(tmp_path, text)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 15
     if output is None:
         assert "No such device" in result.output.text
     else:
@@ -366,6 +377,8 @@ def test_what_cannot_run_is_an_error_for_the_model(tmp_path: Path) -> None:
     async def work(one: Bench) -> None:
         with pytest.raises(UsageError, match="NUL"):
             await one.run("echo \x00")
+        with pytest.raises(UsageError, match="half a character"):
+            await one.run("echo \ud83d")
         with pytest.raises(NotFoundError, match="does not exist"):
             await one.run("true", cwd=tmp_path / "none")
         assert (await one.run("no-such-program")).exit == 127
@@ -383,8 +396,8 @@ def test_a_command_longer_than_an_argument_may_be_still_runs(tmp_path: Path) -> 
 def test_calls_run_side_by_side(tmp_path: Path) -> None:
     async def work(one: Bench) -> None:
         start = time.monotonic()
-        await asyncio.gather(*(one.run("sleep 0.5") for _ in range(20)))
-        assert time.monotonic() - start < 3
+        await asyncio.gather(*(one.run("sleep 1.5") for _ in range(20)))
+        assert time.monotonic() - start < 20
 
     bench(tmp_path, work)
 

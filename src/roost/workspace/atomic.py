@@ -20,6 +20,7 @@ from roost.workspace.openat import Place, fault, place_of, require_regular
 
 _ANONYMOUS: Final[int] = getattr(os, "O_TMPFILE", 0)
 _UNSUPPORTED: Final = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS}
+_NO_LINK: Final = {errno.EPERM, errno.EACCES, errno.EXDEV, errno.ENOENT, errno.EOPNOTSUPP}
 _FORBIDDEN: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 _NEW: Final = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR | os.O_CLOEXEC
 
@@ -111,31 +112,49 @@ class StagedFile:
             with suppress(FileNotFoundError):
                 os.unlink(self._temporary, dir_fd=self._place.directory)
 
-    def _link(self, name: str) -> None:
-        directory = self._place.directory
-        if self._temporary is not None:
-            os.link(self._temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-        else:
-            os.link(f"/proc/self/fd/{self._descriptor}", name, dst_dir_fd=directory)
-
     def _appear(self) -> None:
         # A link fails where something exists; a rename would replace it.
+        directory, name = self._place.directory, self._place.name
         try:
-            self._link(self._place.name)
+            if self._temporary is None:
+                os.link(self._by_descriptor, name, dst_dir_fd=directory)
+            else:
+                os.link(self._temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         except OSError as error:
-            if self._temporary is None or error.errno not in {errno.EPERM, errno.EOPNOTSUPP}:
+            if error.errno not in _NO_LINK:
                 raise
             self._replace()  # FAT and its like know no links
 
     def _replace(self) -> None:
-        if self._temporary is None:
-            name = self._temporary_name()
-            self._link(name)
-            self._temporary = name
-            self._stack.callback(self._remove_temporary)
+        name = self._named()
         directory = self._place.directory
-        os.rename(self._temporary, self._place.name, src_dir_fd=directory, dst_dir_fd=directory)
+        os.rename(name, self._place.name, src_dir_fd=directory, dst_dir_fd=directory)
         self._temporary = None
+
+    @property
+    def _by_descriptor(self) -> str:
+        return f"/proc/self/fd/{self._descriptor}"
+
+    def _named(self) -> str:
+        """The name of the staged file; one without a name gets one, or is copied into one."""
+        if self._temporary is not None:
+            return self._temporary
+        assert self._descriptor is not None
+        directory = self._place.directory
+        name = self._temporary_name()
+        try:
+            os.link(self._by_descriptor, name, dst_dir_fd=directory)
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                raise
+            copy = os.open(name, _NEW, 0o600, dir_fd=directory)
+            self._stack.callback(os.close, copy)
+            _write_all(copy, self._data)
+            _takes_over(copy, self._place, os.fstat(self._descriptor))
+            os.fsync(copy)
+        self._temporary = name
+        self._stack.callback(self._remove_temporary)
+        return name
 
     def _overwrite(self) -> None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC

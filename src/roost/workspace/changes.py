@@ -104,20 +104,19 @@ def commit(changes: Sequence[FileChange], ledger: ReadLedger) -> None:
     Raises `ConflictError` if a file is not what it was when its change was planned. Afterwards the
     actor of `ledger` counts as having read what was written.
     """
-    contents = [change.data for change in changes]
+    pairs = [(change, change.data) for change in changes]
     with _locks.held(change.real for change in changes), ExitStack() as made:
         missing = [p for change in changes for p in _missing_parents(change.real)]
         made.callback(_remove_empty, missing)
         with ExitStack() as stack:
             staged = [
-                stack.enter_context(StagedFile(change.real, data, mode=change.mode))
-                if data is not None
-                else None
-                for change, data in zip(changes, contents, strict=True)
+                (change, _staged(change, data, stack))
+                for change, data in pairs
+                if change.before is None or data is None or digest_of(data) != change.before.digest
             ]
             _carry_out(changes, staged)
         made.pop_all()
-    for change, data in zip(changes, contents, strict=True):
+    for change, data in pairs:
         if data is None:
             ledger.forget(change.real)
         else:
@@ -125,15 +124,22 @@ def commit(changes: Sequence[FileChange], ledger: ReadLedger) -> None:
             ledger.note(change.real, digest_of(data), change.after, complete=seen)
 
 
-def _carry_out(changes: Sequence[FileChange], staged: Sequence[StagedFile | None]) -> None:
+def _staged(change: FileChange, data: bytes | None, stack: ExitStack) -> StagedFile | None:
+    if data is None:
+        return None
+    return stack.enter_context(StagedFile(change.real, data, mode=change.mode))
+
+
+def _carry_out(
+    changes: Sequence[FileChange], staged: Sequence[tuple[FileChange, StagedFile | None]]
+) -> None:
     for change in changes:
         _require_unchanged(change)
     originals = {c.real: _original(c.real) for c in changes if c.before is not None}
     done: list[FileChange] = []
-    # Deletions come last: until then every content exists somewhere.
-    pairs = sorted(zip(changes, staged, strict=True), key=lambda pair: pair[1] is None)
     try:
-        for change, file in pairs:
+        # Deletions come last: until then every content exists somewhere.
+        for change, file in sorted(staged, key=lambda pair: pair[1] is None):
             _require_unchanged(change)
             if file is None:
                 remove_file(change.real)

@@ -111,9 +111,12 @@ class OutputBuffer:
 
     def end_text(self, limit: int) -> str:
         """The last `limit` characters or so of what was written so far."""
-        data = bytes(self._tail[-4 * limit :])
-        if len(data) < limit:
-            data = bytes(self._head[-(4 * limit) :]) + data
+        wanted = 4 * limit  # no encoding needs more bytes for a character
+        data = bytes(self._tail[-wanted:])
+        if len(data) < wanted and len(self._head) + len(self._tail) == self.total:
+            data = bytes(self._head[len(data) - wanted :]) + data
+        if data[-limit:].isascii():
+            data = data[-limit:]
         return _decoded(_CONTINUATION.sub(b"", data))[-limit:]
 
     def result(self) -> Output:

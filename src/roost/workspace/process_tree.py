@@ -80,14 +80,14 @@ def command_of(process: Process) -> str:
     return b" ".join(words).strip().decode("utf-8", "replace")
 
 
-async def end_tree(call: Call, *, grace: float = _GRACE) -> list[Process]:
-    """End all processes of `call`: TERM, `grace` seconds, then KILL. When cancelled, KILL at once.
+async def end_tree(call: Call) -> list[Process]:
+    """End all processes of `call`: TERM, two seconds, then KILL. When cancelled, KILL at once.
 
     Returns the processes that could not be ended, for example those of another user.
     """
     try:
         _signal_tree(call, signal.SIGTERM)
-        if await gone(call, grace):
+        if await gone(call, _GRACE):
             return []
         for _ in range(_KILL_ROUNDS):
             _signal_tree(call, signal.SIGKILL)
@@ -110,7 +110,7 @@ async def gone(call: Call, seconds: float) -> bool:
     """Wait until no process of `call` is left, at most `seconds`; whether that came about."""
     deadline = time.monotonic() + seconds
     pause = 0.005
-    while belonging(call) or _group_exists(call):
+    while belonging(call) or group_exists(call):
         left = deadline - time.monotonic()
         if left <= 0:
             return False
@@ -119,7 +119,8 @@ async def gone(call: Call, seconds: float) -> bool:
     return True
 
 
-def _group_exists(call: Call) -> bool:
+def group_exists(call: Call) -> bool:
+    """Whether the shell's group has members, where no more can be known for lack of /proc."""
     if call.session is None or _PROC_WORKS:
         return False
     try:

@@ -17,6 +17,7 @@ from roost.workspace.process_tree import (
     command_of,
     end_tree,
     gone,
+    group_exists,
     is_alive,
     left_behind,
 )
@@ -99,6 +100,7 @@ class RunningCommand:
         self._report_due: asyncio.TimerHandle | None = None
         self._reported = 0
         self._left: list[Process] = []
+        self._grouped = False
         self._script: Path | None = None
         self._started = time.monotonic()
         self._child = start_child(
@@ -162,7 +164,7 @@ class RunningCommand:
         Its number stays the session's as long as a process is left in the session. After that the
         system may give the number to somebody else, and only the mark counts.
         """
-        ours = any(p.session == self.pid and is_alive(p) for p in self._left)
+        ours = self._grouped or any(p.session == self.pid and is_alive(p) for p in self._left)
         return self._call if ours else Call(self.mark, None, self._pipe)
 
     @property
@@ -212,7 +214,8 @@ class RunningCommand:
                 await gone(self._call, _LAST_WORDS)
                 self._left = belonging(self._call)
                 self._child.drain()
-            self.leaves_something = bool(self._left) or self._child.output_open
+            self._grouped = group_exists(self._call)
+            self.leaves_something = bool(self._left) or self._child.output_open or self._grouped
         if self.leaves_something:
             self._buffer.keep_file()
         self._over = True

@@ -5,10 +5,11 @@ reported and ends at the latest with `reap`; a call that is stopped ends with al
 """
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 
-from roost.core.errors import NotFoundError, UsageError
+from roost.core.errors import NotFoundError, RoostError, UsageError
 from roost.core.ids import new_id
 from roost.workspace.environment import command_environment, marked
 from roost.workspace.orphans import OrphanGuard
@@ -92,8 +93,7 @@ class Shell:
     def _start(
         self, command: ShellCommand, on_output: Callable[[str], None] | None
     ) -> RunningCommand:
-        if "\x00" in command.text:
-            raise UsageError("the command holds a NUL character", hint="Leave it out.")
+        _require_sendable(command.text)
         if not command.cwd.is_dir():
             raise NotFoundError(
                 f"the directory {command.cwd} does not exist", hint="Choose another directory."
@@ -110,8 +110,23 @@ class Shell:
                 environment=marked({**self._environment, **command.environment}, mark),
                 on_output=on_output,
             )
+        except OSError as error:
+            self._guard.remove(mark)
+            raise RoostError(f"the command could not be started: {error.strerror}") from error
         except BaseException:
             self._guard.remove(mark)
             raise
         self._guard.add(mark, running.pid)
         return running
+
+
+def _require_sendable(text: str) -> None:
+    """Raise `UsageError` for text that no program can be given."""
+    if "\x00" in text:
+        raise UsageError("the command holds a NUL character", hint="Leave it out.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"the command holds half a character at position {error.start}", hint="Leave it out."
+        ) from error
