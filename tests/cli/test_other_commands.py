@@ -1,0 +1,279 @@
+"""`config`, `models`, `doctor`, `serve`, `completion`: each run as users run it."""
+
+import json
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from terminal_user import KEY, User, ended, read_until
+
+from roost.cli.completion.bash import bash_script
+from roost.cli.completion.fish import fish_script
+from roost.cli.completion.words import commands
+from roost.cli.completion.zsh import zsh_script
+from roost.cli.table import age, table
+from scripted_model.scenario import scenario
+from scripted_model.server import ScriptedModel
+
+# config
+
+
+def test_the_configuration_is_shown_with_its_sources_and_without_secrets(user: User) -> None:
+    (user.home / "config").mkdir(parents=True)
+    mine = user.home / "config" / "roost.jsonc"
+    mine.write_text(
+        '{"username": "me", "provider": {"x": {"options": {"apiKey": "sk-very-secret"}}}}'
+    )
+    done = user.run("config")
+    assert done.code == 0, done.err
+    assert f'username = "me"  ({mine})' in done.out
+    assert 'model = "test/scripted"  (ROOST_CONFIG_CONTENT)' in done.out
+    assert "sk-very-secret" not in done.out
+    assert KEY not in done.out
+    merged = json.loads(user.run("config", "--format", "json").out)
+    assert merged["username"] == "me"
+    assert merged["provider"]["x"]["options"]["apiKey"] == "••••"
+
+
+def test_trust_is_given_to_exactly_what_was_there_and_taken_back(user: User) -> None:
+    file = user.folder / "roost.json"
+    file.write_text('{"model": "evil/model", "permission": {"bash": "allow"}}')
+    shown = user.run("config").out
+    assert "is not trusted" in shown
+    assert "model (" in shown
+    assert "permission.bash" in shown
+    assert "roost config trust" in shown
+    trusted = user.run("config", "trust")
+    assert trusted.code == 0
+    assert "roost.json" in trusted.out
+    assert "is trusted." in user.run("config").out
+    file.write_text('{"model": "evil/other"}')
+    assert "is not trusted" in user.run("config").out
+    user.run("config", "trust")
+    assert "no longer trusted" in user.run("config", "untrust").out
+    assert "was not trusted" in user.run("config", "untrust").out
+
+
+def test_what_cannot_be_read_is_not_trusted(user: User) -> None:
+    (user.folder / "roost.json").write_text('{"model": 3}')
+    done = user.run("config", "trust")
+    assert done.code == 2
+    assert "roost.json" in done.err
+    assert not (user.home / "state" / "trust.json").exists()
+
+
+def test_paths_are_told(user: User) -> None:
+    shown = user.run("config", "path").out
+    assert f"database  {user.home / 'data' / 'roost.db'}" in shown
+    assert "read      ROOST_CONFIG_CONTENT" in shown
+
+
+# models
+
+
+def test_models_are_listed_with_window_and_price(user: User) -> None:
+    done = user.run("models", "test")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[1].split()[:2] == ["*", "test/scripted"]
+    details = json.loads(user.run("models", "test", "--verbose").out)
+    assert details[0]["id"] == "test/scripted"
+    assert details[0]["cost"]["input"] == 1
+    assert KEY not in json.dumps(details)
+
+
+def test_the_endpoint_is_asked_when_that_is_wanted(tmp_path: Path) -> None:
+    with ScriptedModel(scenario("unused"), api_key=KEY, models=["scripted", "second"]) as model:
+        user = User(tmp_path, model)
+        assert "test/second" not in user.run("models", "test").out
+        assert "test/second" in user.run("models", "test", "--refresh").out
+    done = user.run("models", "test", "--refresh")
+    assert done.code == 1
+    assert "cannot be reached" in done.err
+
+
+def test_an_unknown_provider_is_told_with_a_near_one(user: User) -> None:
+    done = user.run("models", "antropic")
+    assert done.code == 2
+    assert "Did you mean `anthropic`?" in done.err
+
+
+def test_a_provider_without_a_key_says_which(user: User) -> None:
+    done = user.run("models", "anthropic")
+    assert "ANTHROPIC_API_KEY" in done.err
+
+
+# doctor
+
+
+def test_the_doctor_finds_all_well(user: User, model: ScriptedModel) -> None:
+    model.use(scenario("ok"))
+    user.run("run", "hello")
+    done = user.run("doctor", "--deep")
+    lines = {
+        line.split()[1]: line
+        for line in done.out.splitlines()
+        if line[:4] in {"ok  ", "warn", "fail"}
+    }
+    for name in ("python", "sqlite", "git", "folders", "disk", "locks", "journal", "database"):
+        assert lines[name].startswith("ok"), lines[name]
+    assert lines["integrity"].startswith("ok")
+    assert "1 sessions" in lines["database"]
+    assert lines["model"].startswith("ok")
+    assert KEY not in done.out
+
+
+def test_the_doctor_names_what_is_wrong_and_how_to_mend_it(user: User) -> None:
+    user.run("config")
+    (user.home / "data" / "roost.db").write_bytes(b"this is no database" * 100)
+    (user.home / "data").chmod(0o755)
+    done = user.run("doctor", env={"ROOST_CONFIG_CONTENT": "{"})
+    assert done.code == 1
+    assert "fail  database" in done.out
+    assert "warn  folders" in done.out
+    assert "fail  config" in done.out
+    assert "to be mended" in done.out
+
+
+def test_the_doctor_sees_a_session_that_was_killed(user: User, model: ScriptedModel) -> None:
+    from scripted_model.scenario import Stall
+
+    model.use(scenario([Stall()]))
+    process = user.start("run", "go")
+    model.wait_for_requests(1)
+    process.kill()
+    ended(process)
+    done = user.run("doctor")
+    assert "killed while they ran: ses_" in done.out
+    assert "roost run -s ID" in done.out
+
+
+# serve
+
+
+def _get(url: str, token: str = "") -> int:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=10
+        ) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_a_server_tells_where_it_is_and_stops_in_order(user: User) -> None:
+    process = user.start("serve", env={"ROOST_SERVER_PASSWORD": "correct horse"})
+    assert process.stdout is not None
+    line = read_until(process.stdout, "\n")
+    assert line.startswith("roost server listening on http://127.0.0.1:")
+    url = line.split()[-1]
+    assert _get(f"{url}/global/health") == 200
+    assert _get(f"{url}/session") == 401
+    assert _get(f"{url}/session", "correct horse") == 200
+    process.send_signal(signal.SIGTERM)
+    done = ended(process)
+    assert done.code == 0
+    assert f"attach {url}" in done.err
+    assert "correct horse" not in done.err
+
+
+def test_a_password_may_come_from_a_file(user: User) -> None:
+    (user.folder / "secret").write_text("from a file\n")
+    process = user.start("serve", "--password-file", "secret")
+    assert process.stdout is not None
+    url = read_until(process.stdout, "\n").split()[-1]
+    assert _get(f"{url}/session", "from a file") == 200
+    process.send_signal(signal.SIGINT)
+    assert "others can read secret" in ended(process).err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--password-file", "gone"], "gone cannot be read"),
+        (["--unix", "x.sock", "--port", "1"], "--unix takes the place"),
+        (["--dir", "gone"], "gone is not a folder"),
+        (["--hostname", "0.0.0.0"], "password"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(user: User, words: list[str], said: str) -> None:
+    done = user.run("serve", *words)
+    assert done.code == 2
+    assert said in done.err
+    assert done.out == ""
+
+
+def test_a_port_that_is_taken_is_named(user: User) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = user.run("serve", "--port", str(port))
+    assert done.code == 1
+    assert f"port {port}" in done.err
+    assert "--port" in done.err
+
+
+def test_a_unix_socket_serves_too(user: User, tmp_path: Path) -> None:
+    process = user.start("serve", "--unix", "r.sock", "--until-eof", stdin=subprocess.PIPE)
+    assert process.stdout is not None
+    assert "unix:" in read_until(process.stdout, "\n")
+    assert (user.folder / "r.sock").is_socket()
+    assert ended(process).code == 0
+    assert not (user.folder / "r.sock").exists()
+
+
+# completion
+
+
+def test_bash_completes_commands_options_and_values() -> None:
+    script = bash_script(commands())
+    ask = """
+    ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _roost; echo "${COMPREPLY[*]}"; }
+    ask roost se; ask roost run --fo; ask roost run --format j; ask roost session ls --al
+    ask roost completion f; ask roost config un
+    """
+    done = subprocess.run(
+        ["bash", "-c", script + ask], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "serve sessions", "--format", "json", "--all", "fish", "untrust",
+    ]  # fmt: skip
+
+
+def test_every_script_knows_every_command_and_option() -> None:
+    for make in (bash_script, zsh_script, fish_script):
+        script = make(commands())
+        for word in ("run", "sessions", "export", "sanitize", "time-limit", "doctor", "untrust"):
+            assert word in script, (make, word)
+        assert "owner-pid" not in script
+
+
+def test_zsh_descriptions_are_quoted() -> None:
+    script = zsh_script(commands())
+    assert "give a prompt, show the work, and end" in script
+    assert script.count("'") % 2 == 0
+
+
+# tables
+
+
+def test_columns_line_up_in_any_script() -> None:
+    lines = table([["名前", "x"], ["a", "y"]])
+    assert lines == ["名前  x", "a     y"]
+    assert table([["id", "title"], ["1", "a very long title indeed"]], width=16) == [
+        "id  title",
+        "1   a very long…",
+    ]
+    assert table([["a\x1b[31m\nb", "c"]]) == ["a␛[31m b  c"]
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"), [(0, "now"), (59_000, "now"), (61_000, "1 min ago"), (90_000_000, "1 d ago")]
+)
+def test_ages_are_rough(ago: int, words: str) -> None:
+    assert age(1_000_000_000_000 - ago, 1_000_000_000_000) == words
