@@ -257,6 +257,23 @@ def test_a_name_is_resolved_once_and_the_connection_goes_to_what_was_checked(
     assert site.seen == []
 
 
+def test_every_address_of_a_host_is_tried(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def both(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        return [
+            (family, socket.SOCK_STREAM, 6, "", (address, port))
+            for family, address in ((socket.AF_INET6, "::1"), (socket.AF_INET, "127.0.0.1"))
+        ]
+
+    site.pages["/"] = (200, {"Content-Type": "text/plain"}, b"found")
+    original = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *rest, **more: (both if host == "two.test" else original)(host, *rest, **more),
+    )
+    assert text(f"http://two.test:{site.port}/") == "found"
+
+
 def test_a_redirect_into_the_own_network_is_refused(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

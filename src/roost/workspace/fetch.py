@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _MAX_BYTES: Final = 5 * 1024 * 1024
 _MAX_SECONDS: Final = 120.0
+_CONNECT_SECONDS: Final = 8.0
+"""After that the next address of the host is tried."""
 _MAX_REDIRECTS: Final = 5
 _AGENT: Final = "Mozilla/5.0 (compatible; Roost/1.0)"
 _REDIRECTS: Final = {301, 302, 303, 307, 308}
@@ -130,9 +132,32 @@ async def _once(
     import httpx2
 
     proxy = _proxy_for(url)
-    target = url if proxy else await _pinned(url, allow_private=allow_private)
-    if proxy and not allow_private:
-        await _require_public_behind_proxy(url)
+    if proxy:
+        targets = [url]
+        if not allow_private:
+            await _require_public_behind_proxy(url)
+    else:
+        targets = await _pinned(url, allow_private=allow_private)
+    failed = "it has no address"
+    for target in targets:
+        try:
+            return await _asked(url, target, form, proxy=proxy, limit=limit)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            failed = str(error) or type(error).__name__
+        except httpx2.HTTPError as error:
+            failed = str(error) or type(error).__name__
+            break
+    raise FetchError(
+        f"{url} could not be fetched: {failed}", hint="Check the address and the network."
+    )
+
+
+async def _asked(
+    url: "httpx2.URL", target: "httpx2.URL", form: Format, *, proxy: str | None, limit: int
+) -> "_Answer | str":
+    """The answer to a request for `url` that goes to `target`."""
+    import httpx2
+
     headers = {
         "Host": url.netloc.decode("ascii"),
         "User-Agent": _AGENT,
@@ -140,27 +165,23 @@ async def _once(
         "Accept-Encoding": "gzip, deflate",
     }
     # With the address in place of the name, TLS still asks for and checks the name.
-    verify = httpx2.create_ssl_context() if url.scheme == "https" else False
     extensions = {"sni_hostname": url.raw_host.decode("ascii")}
-    try:
-        async with (
-            httpx2.AsyncClient(trust_env=False, proxy=proxy, verify=verify, timeout=None) as client,
-            client.stream("GET", target, headers=headers, extensions=extensions) as response,
-        ):
-            return await _read(url, response, limit)
-    except httpx2.HTTPError as error:
-        reason = str(error) or type(error).__name__
-        raise FetchError(f"{url} could not be fetched: {reason}") from error
+    verify = httpx2.create_ssl_context() if url.scheme == "https" else False
+    patience = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
+    async with (
+        httpx2.AsyncClient(trust_env=False, proxy=proxy, verify=verify, timeout=patience) as client,
+        client.stream("GET", target, headers=headers, extensions=extensions) as response,
+    ):
+        return await _read(url, response, limit)
 
 
-async def _pinned(url: "httpx2.URL", *, allow_private: bool) -> "httpx2.URL":
-    """`url` with a checked address of its host in place of the name."""
+async def _pinned(url: "httpx2.URL", *, allow_private: bool) -> "list[httpx2.URL]":
+    """`url` with each checked address of its host in place of the name."""
     host = url.raw_host.decode("ascii")
     addresses = await resolve(host, url.port or 443)
     if not allow_private:
         require_public(host, addresses)
-    # IPv4 first: a machine without IPv6 often still has addresses of it.
-    return url.copy_with(host=str(min(addresses, key=lambda address: address.version)))
+    return [url.copy_with(host=str(address)) for address in addresses]
 
 
 def _proxy_for(url: "httpx2.URL") -> str | None:
