@@ -146,7 +146,7 @@ def test_an_unknown_tool_has_an_error_of_its_own(house: Household) -> None:
 
 
 def test_an_endless_stream_of_bad_calls_ends_by_a_limit(chat_house: Household) -> None:
-    chat_house.play(lambda request: reply([Call("bash", f"[{len(request.messages)}]")]))
+    chat_house.play(lambda request: reply([Call("bash", {"n": len(request.messages)})]))
     answer = chat_house.prompt("Do it.")
     assert answer.code == 3, answer.err
     assert len(chat_house.model.requests) <= 14
