@@ -310,7 +310,9 @@ def _shell_command(call: Invocation, *, read_only: bool) -> ShellCommand:
     prefix = "".join(f"{one.name}={one.value.shown} " for one in unsafe) if call.words else ""
     others = [*call.covers, text, " ".join(word.text for word in call.words)]
     if call.words:
-        others.append(" ".join([call.name, *(word.shown for word in call.words[1:])]))
+        others.append(
+            " ".join([plain_word(call.name).shown, *(word.shown for word in call.words[1:])])
+        )
     pattern = prefix + text
     return ShellCommand(
         pattern=pattern,

@@ -31,12 +31,16 @@ _ARITY: Final[dict[str, int]] = {
     "kubectl get": 3,
     "uv pip": 3,
 }
-_EXACT: Final = {
+_INTERPRETERS: Final = {
     *SHELLS,
     *("python", "python3", "pypy", "node", "deno", "ruby", "perl", "php", "lua", "awk", "gawk"),
+    *("osascript", "tclsh", "Rscript", "julia", "sqlite3", "psql", "mysql"),
+}
+_EXACT: Final = {
+    *_INTERPRETERS,
     *("sudo", "doas", "su", "ssh", "eval", "source", ".", "exec", "trap", "xargs", "env"),
     *("npx", "bunx", "uvx", "pipx", "find", "parallel", "watch", "chroot", "curl", "wget"),
-    *("make", "osascript", "tclsh", "Rscript", "julia", "dd", "sed", "kill", "rm", "flock"),
+    *("make", "dd", "sed", "kill", "rm", "flock"),
 }
 """Their arguments are code, addresses or targets: a prefix would allow anything."""
 _EXACT_PAIRS: Final = {
@@ -70,7 +74,7 @@ def always_of(call: Invocation) -> str | None:
     """A pattern for the rule that a "yes, always" would make; None if there must be none."""
     if not call.words or not call.name or not all(word.exact for word in call.words[:1]):
         return None
-    if call.name in _EXACT and not any(w.text[:1] != "-" for w in call.words[1:]):
+    if call.name in _INTERPRETERS and not any(w.text[:1] != "-" for w in call.words[1:]):
         return None  # what it runs comes from its input, which no rule sees
     words = [call.text.split(" ", 1)[0], *(word.shown for word in call.words[1:])]
     depth = _depth(words)

@@ -108,7 +108,7 @@ class Invocation(Struct, frozen=True):
         if not self.words:
             return " ".join(f"{one.name}={one.value.shown}" for one in self.assignments)
         first, *rest = self.words
-        shown = self.name if is_system(first) and self.name else first.shown
+        shown = plain_word(self.name).shown if is_system(first) and self.name else first.shown
         return " ".join([shown, *(word.shown for word in rest)])
 
 

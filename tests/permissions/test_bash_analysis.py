@@ -1,0 +1,611 @@
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roost.config.models import Action
+from roost.permissions.bash import BashAnalysis, Destruction, Surroundings, analyse
+from roost.permissions.layers import DEFAULTS
+from roost.permissions.models import Layer, PermissionRequest
+from roost.permissions.rules import evaluate, rules_of, settle_alone
+from roost.permissions.shell_requests import shell_requests
+from roost.workspace.guard import Guard
+
+STRICTNESS = ["allow", "ask", "deny"]
+PLAN = Layer("plan", "agent", rules_of({"bash": {"*": "deny", "@read-only": "allow"}}, Path("/")))
+
+
+class Desk:
+    """A project with a neighbour, a folder for scratch files and Roost's own data."""
+
+    def __init__(self, tmp: Path) -> None:
+        self.root = tmp / "project"
+        self.home = tmp / "home"
+        self.scratch = tmp / "scratch"
+        self.own = tmp / "own"
+        for folder in (self.root / "src", self.home, self.scratch, self.own, tmp / "other"):
+            folder.mkdir(parents=True)
+        (self.root / "f").write_text("x")
+        (self.root / ".env").write_text("SECRET=1")
+        (self.root / "src" / "a.py").write_text("x")
+        (self.root / "out").symlink_to(tmp / "other")
+        self.around = Surroundings(
+            self.root,
+            Guard(self.root, protected=[self.own]),
+            self.home,
+            (self.scratch,),
+            frozenset({os.getpid()}),
+        )
+
+    def analyse(self, command: str) -> BashAnalysis:
+        return analyse(command, self.around)
+
+    def requests(self, command: str) -> list[PermissionRequest]:
+        return shell_requests(self.analyse(command), self.around)
+
+    def verdict(self, command: str, *layers: Layer) -> str:
+        found = [evaluate(one, (DEFAULTS, *layers)).action for one in self.requests(command)]
+        return max(found, key=STRICTNESS.index, default="allow")
+
+    def always(self, command: str) -> tuple[str, ...]:
+        return tuple(
+            p for one in self.requests(command) for p in one.always if one.permission == "bash"
+        )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path.resolve())
+
+
+def rules(value: dict[str, Action]) -> Layer:
+    return Layer("user", "user", rules_of({"bash": {**value}}, Path("/home/me")))
+
+
+READING = [
+    "ls -la src",
+    "cat f | head -5 | sort | uniq -c",
+    "git status && git log --oneline -5 -- src",
+    "git diff HEAD~1..HEAD --stat",
+    "git -C src show HEAD:f",
+    "git branch -a --sort=-committerdate",
+    "git stash list",
+    "git config --get user.name",
+    "git -c color.ui=always --no-pager log",
+    "GIT_PAGER=cat LC_ALL=C git log",
+    "grep -rn '/api/v1' src",
+    "rg -n --glob '*.py' foo src",
+    "find . -name '*.py' -not -path './x/*' -maxdepth 3",
+    "find src -type f -exec grep -l x {} +",
+    "find . -name '*.py' | xargs grep -n foo",
+    "git ls-files | grep py | xargs wc -l",
+    "sed -n '1,20p;30p' f",
+    "sed -E 's/a|b/c/g; /x/d' f",
+    "wc -l src/*.py",
+    "for i in 1 2 3; do echo $i; done",
+    "if [ -f f ]; then cat f; else echo no; fi",
+    "[[ -f f && -n $HOME ]] && echo yes",
+    'while read -r line; do echo "$line"; done < f',
+    "echo hi > /dev/null 2>&1",
+    "diff <(ls src) <(ls src)",
+    "cd src && ls .. && cat ../f",
+    "(cd src; cat a.py)",
+    "python --version; node -v; which python",
+    "date +%F; date -u -Iseconds; pwd; whoami; uname -a",
+    "bash -c 'ls src && cat f'",
+    "timeout 5 env ls",
+    "test -f f && echo yes || echo no",
+    "printf '%s\\n' a b; true; : ; sleep 1",
+    "x=1; echo $((x + 1))",
+    "set -euo pipefail; ls",
+    "command -v git; type ls",
+    "jq '.a/.b' f; stat -c %s f; du -sh src; tree -L 2",
+    "cat <<'E'\n$(rm x)\nE",
+    "ps aux; ps -ef",
+    "tar tzf f; unzip -l f",
+    'export lines=3; tail -n "$lines" f',
+]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_commands_that_only_read_need_no_answer(desk: Desk, command: str) -> None:
+    found = desk.analyse(command)
+    assert found.doubt == ""
+    assert found.read_only
+    assert desk.verdict(command) == "allow"
+    assert desk.verdict(command, PLAN) == "allow"
+
+
+WRITING = [
+    "rm f",
+    "make",
+    "npm test",
+    "python x.py",
+    "awk '{print}' f",
+    "echo x > f2",
+    "ls >> f",
+    "ls &> f",
+    "tee f",
+    "sed -i s/a/b/ f",
+    "sed -ni p f",
+    "sed 's/a/b/w out' f",
+    "sed 's/a/b/e' f",
+    "sed '1e id' f",
+    "sed -f f f",
+    "sed --in-pl s/a/b/ f",
+    "sort -o f f",
+    "sort --outp=f f",
+    "sort --compress-program=sh f",
+    "sort *",
+    "uniq f g",
+    "find . -delete",
+    "find . -fprint f",
+    "find . -exec rm {} ;",
+    "find . -ok ls {} ;",
+    "find . -execdir ls {} ;",
+    "find . -name *",
+    "rg --pre sh x",
+    "rg -z x",
+    "git commit -m x",
+    "git branch new",
+    "git tag v1",
+    "git diff --output=f",
+    "git diff --outp=f",
+    "git log --ext-diff",
+    "git grep -n -O x",
+    "git -c core.fsmonitor=sh status",
+    "git -c alias.x=!sh x",
+    "git --exec-path=x status",
+    "git stash",
+    "git config user.name x",
+    "git config --list",
+    "git remote add x y",
+    "git fetch",
+    "git log $x",
+    "LD_PRELOAD=x ls",
+    "PATH=. ls",
+    "PATH=.; ls",
+    "export PATH=x; ls",
+    "PAGER=sh git log",
+    "for PATH in x; do ls; done",
+    "read PATH; ls",
+    "GIT_EXTERNAL_DIFF=sh git diff",
+    "env",
+    "env PATH=. ls",
+    "printenv",
+    "date -s x",
+    "date 0101",
+    "hostname x",
+    "printf -v x y",
+    "ps e",
+    "xxd -r f g",
+    "tree -o f",
+    "tar xf f",
+    "curl example.org",
+    "ping -c1 example.org",
+    "nohup ls > f",
+    "sudo ls",
+    "./ls",
+    "src/../ls",
+    "$CMD",
+    "$(echo ls)",
+    "cat $f",
+    'cat "$f"',
+    "ls | xargs -I{} sh -c '{}'",
+    "echo f | xargs cat",
+    "cd $x && ls",
+    "eval ls",
+    ". ./f",
+    "bash f",
+    'bash -c "$x"',
+    "bash",
+    "echo ls | sh",
+    "trap ls EXIT",
+    "exec ls",
+    "test -v x",
+    "python --version x",
+    "cargo --version",
+    "alias ls=rm",
+    "set -- a",
+    "history",
+]
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_whatever_is_not_proved_to_read_is_refused_in_plan_mode(desk: Desk, command: str) -> None:
+    found = desk.analyse(command)
+    assert not found.read_only
+    plan = Layer("plan", "agent", rules_of({"edit": "deny"}, Path("/")))
+    assert desk.verdict(command, PLAN, plan) == "deny"
+
+
+DENIED = [
+    "rm x",
+    "/bin/rm x",
+    "./rm x",
+    "\\rm x",
+    "'rm' x",
+    "r'm' x",
+    "command rm x",
+    "env A=1 rm x",
+    "FOO=1 rm x",
+    "nice timeout 5 rm x",
+    "sudo rm x",
+    "echo x | xargs rm",
+    "xargs -I{} rm {}",
+    "bash -c 'rm x'",
+    'sh -c "cd a && rm x"',
+    "eval rm x",
+    "eval 'rm x'",
+    "trap 'rm x' EXIT",
+    "find . -exec rm {} \\;",
+    "git status && rm x",
+    "git status; (rm x)",
+    "echo $(rm x)",
+    "echo `rm x`",
+    "cat <(rm x)",
+    "cat <<E\n$(rm x)\nE",
+    "f() { rm x; }; f",
+    "if true; then rm x; fi",
+    "A=$(rm x) ls",
+    "rm x & ls",
+    "rm x > /dev/null",
+    "busybox rm x",
+    "coproc rm x",
+    "$(rm x)",
+    "rm $x",
+    "ls 'unclosed; rm x' && rm x )",
+]
+
+
+@pytest.mark.parametrize("command", DENIED)
+def test_a_deny_is_found_behind_every_disguise(desk: Desk, command: str) -> None:
+    denying = rules({"*": "allow", "rm *": "deny"})
+    assert desk.verdict(command, denying) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command", ["$x y", "$(echo rm) x", "git $x", "ba$x -c rm", "`cat f`", "r$x y"]
+)
+def test_what_could_turn_out_to_be_denied_asks(desk: Desk, command: str) -> None:
+    denying = rules({"*": "allow", "rm *": "deny", "git push *": "deny", "bash *": "deny"})
+    assert desk.verdict(command, denying) == "ask"
+
+
+def test_an_allow_is_about_words_and_about_every_command(desk: Desk) -> None:
+    allowing = rules({"*": "ask", "make *": "allow", "npm *": "allow"})
+    assert desk.verdict("make test && npm test", allowing) == "allow"
+    for command in (
+        "makefoo",
+        "make && touch x",
+        "./make x",
+        "/tmp/make x",
+        "LD_PRELOAD=x make",
+        "make $(touch x)",
+        "make; $x",
+        "sudo make",
+        "eval make",
+        "make 'a' )",
+        "make \\\n; touch x",
+        '"make x" y',
+    ):
+        assert desk.verdict(command, allowing) == "ask", command
+    assert desk.verdict("timeout 9 make x", allowing) == "allow"
+    assert desk.verdict("/usr/bin/make x", allowing) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat /etc/passwd",
+        "cat ~/x",
+        "cat ../other/x",
+        "cat out/x",
+        "cat src/../../other/x",
+        "ls out/*",
+        "cd .. && ls",
+        "cd nowhere; cat ../x",
+        "git -C .. status",
+        "echo x > ../x",
+        "echo x > out/x",
+        "cp f ../other/f",
+        "grep -f /etc/passwd f",
+        "head --lines=3 /etc/passwd",
+        "make -C ../other",
+        "curl -o /etc/x localhost",
+        "python /tmp/x.py",
+        "find / -name x",
+        "cat < /etc/passwd",
+        "ls $HOME",
+        "tar tf /x.tar",
+        "cat {f,/etc/passwd}",
+    ],
+)
+def test_whatever_leaves_the_project_asks(desk: Desk, command: str) -> None:
+    everything = rules({"*": "allow"})
+    verdicts = [desk.verdict(command), desk.verdict(command, everything)]
+    assert verdicts[0] == "ask"
+    known = "{" not in command
+    assert not known or verdicts[1] == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls src/..",
+        "cd src; cat ../f",
+        "cat ./src/../f",
+        "grep '/etc' f",
+        "echo /etc",
+        "cd src/.. && ls",
+    ],
+)
+def test_harmless_paths_do_not_ask(desk: Desk, command: str) -> None:
+    assert desk.verdict(command) == "allow"
+
+
+def test_files_that_ask_to_be_read_ask_in_the_shell_too(desk: Desk) -> None:
+    assert desk.verdict("cat .env") == "ask"
+    assert desk.verdict("cat .e*") == "ask"
+    assert desk.verdict("cat f*") == "allow"
+    assert desk.verdict("grep KEY < .env") == "ask"
+    secret = Layer("user", "user", rules_of({"read": {"src/*": "deny"}}, Path("/")))
+    assert desk.verdict("cat src/a.py", secret) == "deny"
+    assert desk.verdict("cat src/*.py", secret) == "deny"
+    assert desk.verdict("cat f", secret) == "allow"
+
+
+def test_a_deny_to_read_holds_outside_the_project(desk: Desk) -> None:
+    rule = Layer("user", "user", rules_of({"read": {"/etc/*": "deny"}}, Path("/")))
+    assert desk.verdict("cat /etc/passwd", rule) == "deny"
+
+
+def test_redirections_are_edits(desk: Desk) -> None:
+    assert desk.verdict("echo x > src/new.py") == "allow"
+    assert desk.verdict("echo x > roost.json") == "ask"
+    assert desk.verdict("echo x > .roost/agents/a.md") == "ask"
+    denied = Layer("user", "user", rules_of({"edit": {"src/*": "deny"}}, Path("/")))
+    for command in ("echo x > src/new.py", "tee src/a.py", "rm src/a.py", "cp f src/*.py"):
+        assert desk.verdict(command, denied) == "deny", command
+
+
+def reach(found: BashAnalysis) -> list[str]:
+    return [one.reach for one in found.destroys]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("rm f", ["inside"]),
+        ("rm -rf src/*", ["inside"]),
+        ("rm -rf *", ["inside"]),
+        ("rm -rf .", ["outside"]),
+        ("rm -rf ..", ["outside"]),
+        ("rm -rf ../other", ["outside"]),
+        ("rm -rf out/x", ["outside"]),
+        ("rm -rf /", ["outside"]),
+        ("rm -rf /*", ["outside"]),
+        ("rm -rf ~", ["outside"]),
+        ("rm -rf $x", ["unknown"]),
+        ('rm -rf "$x"/y', ["unknown"]),
+        ("echo / | xargs rm -rf", ["unknown"]),
+        ("find . -name x -delete", ["inside"]),
+        ("find / -delete", ["outside"]),
+        ("find . -exec rm {} +", ["inside"]),
+        ("find /etc -print0 | xargs -0 rm", ["outside"]),
+        ("git clean -xfd", ["inside"]),
+        ("git reset --hard HEAD~1", ["inside"]),
+        ("git checkout -- .", ["inside"]),
+        ("git restore f", ["inside"]),
+        ("git branch -D x", ["inside"]),
+        ("git stash drop", ["inside"]),
+        ("git push --force origin x", ["outside"]),
+        ("git push origin +x", ["outside"]),
+        ("git push origin :x", ["outside"]),
+        ("dd if=/dev/zero of=/dev/sda", ["outside"]),
+        ("mkfs.ext4 /dev/sda", ["outside"]),
+        ("shred f; truncate -s 0 f; unlink f; rmdir src", ["inside"] * 4),
+        ("rsync -a --delete src/ ../other", ["outside"]),
+        ("git push origin x", []),
+        ("git checkout main", []),
+        ("git restore --staged f", []),
+        ("ls; cp f g; touch x", []),
+    ],
+)
+def test_what_is_destroyed_is_told_with_its_reach(
+    desk: Desk, command: str, expected: list[str]
+) -> None:
+    assert reach(desk.analyse(command)) == expected
+
+
+def test_a_delete_asks_each_time_whatever_bash_rules_allow(desk: Desk) -> None:
+    everything = Layer("user", "user", rules_of("allow", Path("/")))
+    assert desk.verdict("rm f", everything) == "ask"
+    assert desk.verdict("rm -rf ../other", everything) == "ask"
+    named = Layer("user", "user", rules_of({"*": "allow", "bash_delete": "allow"}, Path("/")))
+    assert desk.verdict("rm f", named) == "allow"
+    (request,) = [one for one in desk.requests("rm f") if one.permission == "bash_delete"]
+    assert request.always == ()
+
+
+def test_what_git_can_restore_is_an_ordinary_command(desk: Desk) -> None:
+    def tracked(one: Destruction) -> bool:
+        return one.paths == (desk.root / "f",)
+
+    found = shell_requests(desk.analyse("rm f"), desk.around, tracked)
+    assert [one.permission for one in found] == ["bash", "edit"]
+    outside = shell_requests(desk.analyse("rm ../other/f"), desk.around, lambda _: True)
+    assert "bash_delete" in [one.permission for one in outside]
+
+
+def test_scratch_files_are_deleted_as_lightly_as_others_are_changed(desk: Desk) -> None:
+    permissions = [one.permission for one in desk.requests(f"rm -rf {desk.scratch}/a")]
+    assert "bash_delete" not in permissions
+    for target in (
+        desk.scratch,
+        f"{desk.scratch}/*",
+        f"{desk.scratch}/$x",
+        f"{desk.scratch}/../own",
+    ):
+        forced = [one.permission for one in desk.requests(f"rm -rf {target}")]
+        assert "bash_delete" in forced, target
+
+
+@pytest.mark.parametrize(
+    ("command", "plain", "with_yes"),
+    [
+        ("make", "deny", "allow"),
+        ("rm f", "deny", "allow"),
+        ("rm -rf ../other", "deny", "deny"),
+        ("rm -rf $x", "deny", "deny"),
+        ("find / -delete", "deny", "deny"),
+        ("git clean -xfd", "deny", "allow"),
+        ("git push --force", "deny", "deny"),
+        ("pkill -f python", "deny", "deny"),
+    ],
+)
+def test_without_a_person(desk: Desk, command: str, plain: str, with_yes: str) -> None:
+    for yes, expected in ((False, plain), (True, with_yes)):
+        found = [
+            settle_alone(one, evaluate(one, (DEFAULTS,)), yes=yes).action
+            for one in desk.requests(command)
+        ]
+        assert max(found, key=STRICTNESS.index) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pkill -f python",
+        "killall node",
+        "kill $(pgrep x)",
+        "kill -9 -1",
+        "kill $x",
+        "pgrep x | xargs kill",
+        "fuser -k 80/tcp",
+        "tmux kill-server",
+        "shutdown now",
+    ],
+)
+def test_kills_that_may_hit_anything_ask_each_time(desk: Desk, command: str) -> None:
+    everything = Layer("user", "user", rules_of("allow", Path("/")))
+    assert desk.verdict(command, everything) == "ask"
+
+
+@pytest.mark.parametrize("command", ["kill %1", "kill $!", "kill -TERM 999999", "kill -l"])
+def test_ending_one_process_is_an_ordinary_command(desk: Desk, command: str) -> None:
+    assert not any(kill.by_name for _, kill in desk.analyse(command).kills)
+
+
+def test_roost_itself_is_out_of_reach(desk: Desk) -> None:
+    for command in (
+        f"kill {os.getpid()}",
+        f"kill -9 -- -{os.getpid()}",
+        "kill $PPID",
+        f"rm -rf {desk.own}",
+        f"rm -rf {desk.own}/db",
+        f"echo x > {desk.own}/trust.json",
+        "echo x > .git/hooks/pre-commit",
+        "bash -c 'echo x > .git/config'",
+    ):
+        assert desk.analyse(command).refusals, command
+    assert not desk.analyse("git commit -m x").refusals
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git commit -m x", ("git commit *",)),
+        ("npm run test -- -x", ("npm run test *",)),
+        ("make test", ("make test",)),
+        ("pytest -q && mypy src", ("pytest *", "mypy *")),
+        ("timeout 5 cargo build", ("cargo build *",)),
+        ("python x.py", ("python x.py",)),
+        ("python - <<E\nx\nE", ()),
+        ("python3 <<E\nx\nE", ()),
+        ("echo x | bash", ()),
+        ("curl -X POST localhost", ("curl -X POST localhost",)),
+        ("sort -o f f", ("sort -o f f",)),
+        ("git log --output=x", ("git log --output=x",)),
+        ("git push origin main", ("git push origin main",)),
+        ("sudo make", ("sudo make", "make")),
+        ("LD_PRELOAD=x make", ()),
+        ("git status; $x", ()),
+        ("eval make", ()),
+        ("ls", ()),
+        ("docker compose up -d", ("docker compose up *",)),
+        ("npm install x", ("npm install x",)),
+    ],
+)
+def test_always_names_the_act_and_not_more(
+    desk: Desk, command: str, expected: tuple[str, ...]
+) -> None:
+    assert desk.always(command) == expected
+
+
+def test_a_grant_for_a_folder_outside_never_covers_everything(desk: Desk) -> None:
+    def always(command: str) -> tuple[str, ...]:
+        return next(
+            o.always for o in desk.requests(command) if o.permission == "external_directory"
+        )
+
+    assert always("cat /etc/passwd") == ("/etc/*",)
+    assert always("ls /etc") == ("/etc/*",)
+    assert always("ls /") == ()
+    assert always(f"ls {desk.home}") == ()
+    assert always("cat /vmlinuz") == ("/vmlinuz",)
+
+
+def test_a_comment_or_nothing_needs_nothing(desk: Desk) -> None:
+    assert desk.requests("") == []
+    assert desk.requests("# only words") == []
+
+
+TOKENS = st.sampled_from(
+    [
+        "ls",
+        "rm",
+        "f",
+        "src",
+        "..",
+        "/",
+        "$x",
+        "$(",
+        ")",
+        "|",
+        "&&",
+        ";",
+        ">",
+        "'",
+        '"',
+        "*",
+        "-rf",
+        "git",
+        "push",
+        "find",
+        "-delete",
+        "xargs",
+        "sudo",
+        "bash",
+        "-c",
+        "{}",
+        "\\;",
+        "\n",
+        "<<E",
+        "E",
+    ]
+)
+
+
+@given(st.lists(TOKENS, max_size=10).map(" ".join))
+def test_any_command_is_analysed_and_what_is_in_doubt_asks(command: str) -> None:
+    root = Path("/nonexistent/project")
+    around = Surroundings(root, Guard(root), Path("/nonexistent/home"))
+    found = analyse(command, around)
+    verdicts = [evaluate(one, (DEFAULTS,)).action for one in shell_requests(found, around)]
+    if found.opaque or (found.destroys and not found.read_only):
+        assert "ask" in verdicts
+    if found.read_only:
+        assert not found.destroys
