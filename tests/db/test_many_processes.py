@@ -1,4 +1,5 @@
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -18,8 +19,9 @@ from roost.events.bus import Bus
 MIGRATING = Path(__file__).with_name("migrating.py")
 
 
-def start(path: Path, *what: str) -> subprocess.Popen[str]:
-    environment = {"PYTHONPATH": str(Path(__file__).parent.parent)}
+def start(path: Path, *what: str, failpoint: str = "") -> subprocess.Popen[str]:
+    environment = {**os.environ, "ROOST_FAILPOINT": failpoint}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
     return subprocess.Popen(
         [sys.executable, str(MIGRATING), str(path), *what],
         env=environment,
@@ -67,7 +69,8 @@ def test_processes_that_upgrade_at_once_upgrade_once(tmp_path: Path) -> None:
     stage = Stage(tmp_path / "roost.db")
     stage.furnish()
     stage.close()
-    outputs([start(stage.path, "upgrade") for _ in range(4)])
+    slowly = "migrate.copied=sleep:400"
+    outputs([start(stage.path, "upgrade", failpoint=slowly) for _ in range(3)])
     opened = open_file(stage.path, NEWER)
     assert version_of(opened.connection) == len(NEWER)
     opened.connection.close()

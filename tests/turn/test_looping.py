@@ -80,7 +80,7 @@ def same_lines() -> str:
 
 def quoted_fence() -> str:
     """Fences inside of lines and split over deltas do not confuse where code begins and ends."""
-    lines = "    {'name': 'value', 'kind': None},\n" * 100
+    lines = "    await wait for the next message here\n" * 100
     return "Use ``` to open a block, then:\n```py\n" + lines + "```\nand that is all of it.\n"
 
 
