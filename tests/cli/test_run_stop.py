@@ -11,7 +11,7 @@ import pytest
 from terminal_user import User, ended, read_until
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Barrier, Call, Reply, Stall, Text, reply, scenario
+from scripted_model.scenario import Barrier, Call, Reply, Stall, Status, Text, reply, scenario
 from scripted_model.server import ScriptedModel
 
 
@@ -107,6 +107,43 @@ def test_a_prompt_to_a_session_that_another_process_runs_steers_it(
     assert one.result["turn"] == two.result["turn"]
     texts = [line["part"]["text"] for line in two.lines if line["type"] == "text"]
     assert texts == ["heard both"]
+
+
+def test_who_follows_takes_over_when_the_other_process_dies(
+    user: User, model: ScriptedModel
+) -> None:
+    model.use(scenario([Text("busy"), Barrier("work")], "heard you"))
+    first = user.start("run", "--format", "json", "first")
+    model.wait_for_barrier("work")
+    second = user.start("run", "--format", "json", "-c", "second")
+    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    first.kill()
+    ended(first)
+    done = ended(second)
+    assert done.code == 0, done.err
+    assert done.result["text"] == "heard you"
+
+
+def test_a_prompt_that_waited_behind_a_failure_is_answered_before_the_end(
+    user: User, model: ScriptedModel
+) -> None:
+    def answer(request: Request) -> Reply:
+        if "second" in request.last_user_text:
+            return reply("heard you")
+        return reply([Barrier("work"), Status(401)])
+
+    model.use(answer)
+    first = user.start("run", "first")
+    model.wait_for_barrier("work")
+    second = user.start("run", "--format", "json", "-c", "second")
+    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    model.release("work")
+    one, two = ended(first), ended(second)
+    assert one.code == 1
+    assert one.out == ""
+    assert "another prompt waits in this session" in one.err
+    assert two.code == 0, two.err
+    assert two.result["text"] == "heard you"
 
 
 def test_interrupting_a_prompt_nobody_has_read_takes_it_back(

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, cast
 
-from roost.cli.failures import report
+from roost.cli.failures import cause_of, report
 from roost.cli.grammar import COMMANDS, Command, find_command, parse
 from roost.cli.parser import near_match
 from roost.core.errors import RoostError, UsageError
@@ -56,7 +56,8 @@ def dispatch(words: list[str]) -> int:
     return ending.code
 
 
-def _code_of(error: BaseException) -> int:
+def _code_of(raised: BaseException) -> int:
+    error = cause_of(raised)
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED
@@ -66,7 +67,7 @@ def _code_of(error: BaseException) -> int:
         case SystemExit():
             return error.code if isinstance(error.code, int) else 0
         case _:
-            report(error)
+            report(raised)
             return error.exit_code if isinstance(error, RoostError) else 1
 
 
@@ -122,8 +123,8 @@ def _help() -> str:
             "",
             "  -v, --version    print the version",
             "",
-            "Files are kept below $ROOST_HOME, else where this system keeps such files;",
-            "`roost config path` tells.",
+            "ROOST_DEBUG=1 shows where an error comes from. Files are kept below $ROOST_HOME,",
+            "else where this system keeps such files: `roost config path` tells.",
             "",
         ]
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from roost.cli.secrets import redact
-from roost.core.errors import RoostError
+from roost.core.errors import RoostError, StorageError
 from roost.core.text import clean, terminal_safe
 
 Level = Literal["DEBUG", "INFO", "WARN", "ERROR"]
@@ -116,15 +116,11 @@ def logging_to(
 ) -> Generator[Log]:
     """Log below the folder `data` until the block ends; an error that leaves the block is logged.
 
-    Old files are removed. Raises OSError when the folder cannot be written.
+    Old files are removed. Raises `StorageError` when the folder cannot be written.
     """
-    folder = data / FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _prune(folder)
     formatter = _Formatter()
     formatter.secrets = secrets
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    file = LogFile(folder / f"{stamp}-{os.getpid()}.log")
+    file = _new_file(data / FOLDER)
     handlers: list[logging.Handler] = [file]
     if print_logs:
         handlers.append(logging.StreamHandler(sys.stderr))
@@ -137,6 +133,19 @@ def logging_to(
         except Exception:
             logger.exception("the command failed")
             raise
+
+
+def _new_file(folder: Path) -> LogFile:
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _prune(folder)
+        return LogFile(folder / f"{stamp}-{os.getpid()}.log")
+    except OSError as error:
+        raise StorageError(
+            f"the log in {folder} cannot be written: {error.strerror}",
+            hint="Make the folder writable, or set ROOST_HOME to another one.",
+        ) from error
 
 
 @contextlib.contextmanager

@@ -6,9 +6,16 @@ from roost.cli.completion.words import Node, Option
 
 _HEAD: Final = """\
 #compdef roost
-# Completion of roost for zsh. Save it as _roost in a folder of $fpath.
+# Completion of roost for zsh. Save it as _roost in a folder of $fpath, or load it after compinit
+# with: source <(roost completion zsh)
 """
-_FOOT: Final = '_roost "$@"\n'
+_FOOT: Final = """\
+if [[ $funcstack[1] == _roost ]]; then
+    _roost "$@"
+else
+    compdef _roost roost
+fi
+"""
 
 
 def zsh_script(nodes: tuple[Node, ...]) -> str:

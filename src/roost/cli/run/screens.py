@@ -126,7 +126,7 @@ def _footer(finale: Finale) -> list[str]:
         finale.session_id,
         f"{usage.steps} step{'s' * (usage.steps != 1)}",
         f"{usage.tokens.total:,} tokens",
-        f"${usage.cost:.4f}",
+        *([f"${usage.cost:.4f}"] if usage.cost else []),
         f"{finale.seconds:.1f} s",
     ]
     return [" · ".join(figures), f'go on with: roost run -s {finale.session_id} "..."']
