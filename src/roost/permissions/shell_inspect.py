@@ -1,12 +1,13 @@
 """Says of one invocation whether it only reads, and which paths it reads and writes."""
 
+import re
 from typing import Final
 
 from roost.permissions.shell_options import arguments
 from roost.permissions.shell_programs import (
     FILTERS,
-    LISTERS,
     READERS,
+    SHORT_VERSION,
     TARGET_LAST,
     VERSIONED,
     WRITERS,
@@ -17,7 +18,14 @@ from roost.permissions.shell_unwrap import Invocation, is_system
 from roost.permissions.shell_use import Use, harmless, loose_paths, option_paths
 from roost.permissions.shell_words import Word
 
-_LISTING_GIT: Final = {"ls-files", "grep", "diff", "show", "log", "ls-tree"}
+_NAMES_ONLY: Final = {"-l", "-rl", "-lr", "-il", "-li", "--files", "--files-with-matches"}
+_GIT_LISTS: Final[dict[str, set[str]]] = {
+    "ls-files": set(),
+    "grep": {"-l", "--name-only", "--files-with-matches"},
+    "diff": {"--name-only"},
+    "ls-tree": {"--name-only"},
+}
+"""Git commands that list paths, and the options of which they need one for that."""
 
 
 def use_of(call: Invocation) -> Use:
@@ -27,14 +35,14 @@ def use_of(call: Invocation) -> Use:
         return Use(safe)
     if not call.name or not is_system(call.words[0]):
         return Use(False, loose_paths(call.words[1:]))
-    if special := SPECIAL.get(call.name):
+    if _asks_version(call):
+        use = Use(True)
+    elif special := SPECIAL.get(call.name):
         use = special(call)
     elif reader := READERS.get(call.name):
         use = _reader(call, reader)
     elif writer := WRITERS.get(call.name):
         use = _writer(call, writer)
-    elif [w.text for w in call.words[1:]] in (["--version"], ["-V"], ["-v"]):
-        use = Use(call.name in VERSIONED)
     else:
         use = Use(False, loose_paths(call.words[1:]))
     known = all(_is_known_path(word) for word in use.reads)
@@ -70,6 +78,15 @@ def _writer(call: Invocation, program: Program) -> Use:
     return Use(False, tuple(option_paths(given)), (*paths, *into))
 
 
+def _asks_version(call: Invocation) -> bool:
+    if len(call.words) != 2 or call.more:
+        return False
+    option = call.words[1].text
+    return (option == "--version" and call.name in VERSIONED) or (
+        (call.name, option) in SHORT_VERSION
+    )
+
+
 def _known_input(call: Invocation) -> bool:
     """Whether arguments that come from another command are paths which that command was given.
 
@@ -77,21 +94,37 @@ def _known_input(call: Invocation) -> bool:
     paths begin with the folder they were found in.
     """
     source = call.fed_by
-    while source is not None and source.name in FILTERS and _reads_input(source):
+    while source is not None and source.name in FILTERS and _passes_on(source):
         source = source.feeder
     if source is None or not source.words or not is_system(source.words[0]):
         return call.name in {"echo", "basename", "dirname"}
     if source.name == "find":
-        return True
+        return not any(word.text in {"-printf", "-ls"} for word in source.words)
     reader = READERS.get(call.name)
     if reader is None or reader.refused or reader.limit is not None:
         return False
-    subcommand = source.words[1].text if len(source.words) > 1 else ""
-    return source.name in LISTERS or (source.name == "git" and subcommand in _LISTING_GIT)
+    return _lists_paths(source)
 
 
-def _reads_input(call: Invocation) -> bool:
+def _lists_paths(call: Invocation) -> bool:
+    """Whether the output is nothing but paths of files that were found."""
+    words = {word.text for word in call.words[1:]}
+    if not all(word.exact or word.glob for word in call.words):
+        return False
+    if call.name == "git":
+        subcommand = call.words[1].text if len(call.words) > 1 else ""
+        plain = "--format" not in {word.partition("=")[0] for word in words}
+        needed = _GIT_LISTS.get(subcommand)
+        return needed is not None and plain and (not needed or bool(words & needed))
+    if call.name == "ls":
+        return all(word[:1] != "-" or re.fullmatch(r"-[1aAdrtRpF]+", word) for word in words)
+    return call.name in {"grep", "rg"} and bool(words & _NAMES_ONLY)
+
+
+def _passes_on(call: Invocation) -> bool:
+    """Whether the output are whole lines of the input."""
     program = READERS[call.name]
     given = arguments(call.words[1:], values=program.values, long=program.long)
     named = len(given.operands) - (0 if given.has(*program.pattern_options) else program.text)
-    return named <= 0 and not given.has("-r", "-R", "--recursive", "-l", "--files")
+    parts = given.has("-o", "--only-matching", "-r", "-R", "--recursive", "-l", "--label")
+    return named <= 0 and not parts and given.certain

@@ -35,7 +35,7 @@ READERS: Final[dict[str, Program]] = {
     **dict.fromkeys(("echo", "true", "false", ":", "expr", "seq", "sleep", "tr"), _TEXT),
     **dict.fromkeys(("basename", "dirname", "whoami", "id", "groups", "uname", "arch"), _TEXT),
     **dict.fromkeys(("nproc", "uptime", "free", "which", "type", "tty", "pwd", "locale"), _TEXT),
-    **dict.fromkeys(("exit", "return", "break", "continue", "shift", "wait", "jobs"), _TEXT),
+    **dict.fromkeys(("exit", "return", "break", "continue", "shift", "wait"), _TEXT),
     **dict.fromkeys(("cat", "tac", "rev", "wc", "comm", "cmp", "readlink", "realpath"), _FILES),
     **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha512sum"), _FILES),
     **dict.fromkeys(("cksum", "b2sum", "base64", "base32", "expand", "unexpand"), _FILES),
@@ -106,17 +106,17 @@ TARGET_LAST: Final = {"cp", "ln", "install", "rsync"}
 """Those that only read all operands but the last."""
 
 VERSIONED: Final = {
-    *("python", "python3", "pip", "pip3", "node", "npm", "pnpm", "ruby", "perl", "php", "java"),
+    *("python", "python3", "pip", "pip3", "node", "npm", "ruby", "perl", "php", "java"),
     *("gcc", "g++", "clang", "make", "cmake", "git", "rg", "jq", "bash", "sh", "uv", "ruff"),
     *("docker", "sqlite3", "curl", "wget", "tar", "sed", "awk", "grep", "find"),
 }
-"""Programs that print their version and do nothing else when asked for it.
+"""Programs that print their version and do nothing else when asked by `--version`.
 
-Not cargo, rustc, go, yarn: they look into the folder and may fetch or run what it names.
+Not cargo, rustc, go, yarn, pnpm: they look into the folder and may fetch or run what it names.
 """
 
-LISTERS: Final = {"find", "rg", "grep", "fd", "ls"}
-"""Programs whose output lines may be the paths that they were pointed at."""
+SHORT_VERSION: Final = {("python", "-V"), ("python3", "-V"), ("node", "-v"), ("npm", "-v")}
+"""The same by a letter. For most programs that letter means something else: `bash -v` runs code."""
 
-FILTERS: Final = {"head", "tail", "sort", "uniq", "grep", "egrep", "rg"}
+FILTERS: Final = {"head", "tail", "sort", "uniq", "grep", "egrep"}
 """Programs that pass on some of the lines they get."""

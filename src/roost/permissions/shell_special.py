@@ -143,7 +143,9 @@ def _ps(call: Invocation) -> Use:
     """Without what shows the environment of processes."""
     texts = [word.text for word in call.words[1:]]
     known = all(word.exact for word in call.words)
-    return Use(known and not any("environ" in t or ("e" in t and t[0] != "-") for t in texts if t))
+    # In the old style of options, which `-aux` is too, `e` asks for the environment.
+    shows = ["environ" in t or "E" in t or ("e" in t and (t[0] != "-" or "x" in t)) for t in texts]
+    return Use(known and not any(shows))
 
 
 def _command(call: Invocation) -> Use:
@@ -174,7 +176,9 @@ def _tar(call: Invocation) -> Use:
     words = call.words[1:]
     listing = bool(words) and words[0].exact and _TAR_LIST.fullmatch(words[0].text) is not None
     rest = words[1:]
-    return Use(listing and all(w.exact and w.text[:1] != "-" for w in rest), rest)
+    # A colon names another machine.
+    local = all(w.exact and w.text[:1] != "-" and ":" not in w.text for w in rest)
+    return Use(listing and local, rest)
 
 
 def _unzip(call: Invocation) -> Use:

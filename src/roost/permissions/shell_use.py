@@ -13,7 +13,7 @@ from roost.permissions.shell_words import Assignment, Word
 _LOCAL_NAME: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _PROXY: Final = re.compile(r"\w*_proxy")
 _HARMLESS_NAME: Final = re.compile(
-    r"LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|CI"
+    r"LC_[A-Z]+|LANG|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|CI"
     r"|GIT_OPTIONAL_LOCKS|[A-Z]"
 )
 _PAGERS: Final = {"PAGER", "GIT_PAGER", "MANPAGER"}
