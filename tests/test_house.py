@@ -1,6 +1,8 @@
 """The house rules that a tool can measure: file and function length over src/."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,11 @@ def test_a_file_has_at_most_400_lines_and_a_function_60(path: Path) -> None:
 def test_no_file_names_itself_for_nothing() -> None:
     vague = {"utils.py", "helpers.py", "common.py", "misc.py", "manager.py"}
     assert [p for p in FILES if p.name in vague] == []
+
+
+def test_nothing_imports_upward() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run(
+        [linter, "--no-cache"], cwd=SOURCE.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout

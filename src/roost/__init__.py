@@ -1,3 +1,3 @@
-"""Roost: a terminal coding agent with many actors in one session and a durable inbox between them."""
+"""Roost: a terminal coding agent. Many actors in one session, a durable inbox between them."""
 
 __version__ = "0.1.0"

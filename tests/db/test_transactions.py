@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import migrating
 import pytest
 from migrating import damage_a_table
+from stage import run_python, was_killed
 
 from roost.core.errors import NotFoundError, StorageError
 from roost.db.database import Database
@@ -224,3 +226,46 @@ def test_damage_that_is_met_is_noted_for_the_next_opening(tmp_path: Path, how: s
 
     (told,) = in_a_database(tmp_path, notes)
     assert "set aside" in told
+
+
+@pytest.mark.parametrize(("point", "kept"), [("commit.before", False), ("commit.after", True)])
+def test_a_kill_at_the_commit_keeps_all_of_it_or_nothing(
+    tmp_path: Path, point: str, kept: bool
+) -> None:
+    in_a_database(tmp_path, Place.keys)
+    script = Path(migrating.__file__)
+    process = run_python(script, str(tmp_path / "roost.db"), "note", failpoint=f"{point}=kill")
+    assert was_killed(process)
+    assert len(in_a_database(tmp_path, Place.keys)) == kept
+
+
+def test_the_log_does_not_grow_with_what_is_written(tmp_path: Path) -> None:
+    async def play(place: Place) -> int:
+        text = "x" * 200_000
+        for number in range(120):
+            await place.database.write(
+                lambda tx, n=number: tx.run(
+                    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (f"{n % 3}", text)
+                )
+            )
+            await place.keys()
+        return (tmp_path / "roost.db-wal").stat().st_size
+
+    assert in_a_database(tmp_path, play) < 8_000_000
+
+
+def test_the_file_shrinks_after_much_was_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "roost.db"
+
+    async def fill(place: Place) -> None:
+        for number in range(30):
+            await place.database.write(add("x" * 500_000 + str(number), tell=False))
+
+    async def empty(place: Place) -> None:
+        await place.database.write(lambda tx: tx.run("DELETE FROM meta WHERE key != 'schema'"))
+
+    in_a_database(tmp_path, fill)
+    full = path.stat().st_size
+    in_a_database(tmp_path, empty)
+    assert path.stat().st_size < full / 10
+    assert in_a_database(tmp_path, Place.keys) == []

@@ -5,8 +5,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from roost.core.wire_names import wire_name
 from roost.inbox.models import Address
-from roost.sessions.wire_names import wire_name
 
 Mode = Literal["main", "subagent", "peer"]
 Status = Literal["idle", "pending", "running"]

@@ -6,10 +6,10 @@ import sys
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, cast
 
-from roost.cli.failures import cause_of, report
+from roost.cli.failures import report
 from roost.cli.grammar import COMMANDS, Command, find_command, parse
 from roost.cli.parser import near_match
-from roost.core.errors import RoostError, UsageError
+from roost.core.errors import RoostError, UsageError, cause_of
 
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141

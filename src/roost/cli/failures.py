@@ -2,20 +2,12 @@
 
 import os
 import sys
-from typing import Final, cast
+from typing import Final
 
-from roost.core.errors import RoostError
+from roost.core.errors import RoostError, cause_of
 from roost.core.text import terminal_safe
 
 DEBUG_VARIABLE: Final = "ROOST_DEBUG"
-
-
-def cause_of(error: BaseException) -> BaseException:
-    """The first error inside nested groups: what the others followed from, more often than not."""
-    if isinstance(error, BaseExceptionGroup):
-        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions
-        return cause_of(inner[0])
-    return error
 
 
 def words_of(error: BaseException) -> tuple[str, str]:

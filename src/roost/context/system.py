@@ -29,12 +29,8 @@ def system_prompt(
     Nothing in it changes from step to step, so that providers can cache it.
     """
     base = agent.prompt or prompt_text("system_small" if model.small_prompt else "system")
-    blocks = [base, _environment(directory, root)]
-    for instruction in instructions:
-        blocks.append(f"Instructions from {instruction.path}:\n{instruction.text}")
-    if extra:
-        blocks.append(extra)
-    return tuple(blocks)
+    told = (f"Instructions from {one.path}:\n{one.text}" for one in instructions)
+    return (base, _environment(directory, root), *told, *([extra] if extra else ()))
 
 
 def _environment(directory: Path, root: Path) -> str:

@@ -54,3 +54,12 @@ class LimitError(RoostError):
     """A written-down limit was reached."""
 
     exit_code = 3
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """The first error inside of nested groups, into which task groups wrap what they collect."""
+    match error:
+        case BaseExceptionGroup(exceptions=(first, *_)):
+            return cause_of(first)
+        case _:
+            return error

@@ -25,6 +25,9 @@ from roost.events.types import Event
 READERS: Final = 2
 BATCH: Final = 64
 """Most transactions that the writer runs before it reports back."""
+FREE_PAGES: Final = 2_048
+MOST_PAGES: Final = 16_384
+"""Free pages (4 KB each) above which closing shortens the file, and by how many at most."""
 T = TypeVar("T")
 
 
@@ -184,7 +187,15 @@ class Database:
         self._readers.shutdown(wait=True)
         for connection in self._reading:
             connection.close()
+        self._give_back_space()
         self._connection.close()
+
+    def _give_back_space(self) -> None:
+        """Shorten the file by what was deleted, unless that is little: free pages are used again."""
+        with suppress(sqlite3.Error):  # a busy or full disk costs nothing but the space
+            free = self._connection.execute("PRAGMA freelist_count").fetchone()[0]
+            if free > FREE_PAGES:
+                self._connection.execute(f"PRAGMA incremental_vacuum({MOST_PAGES})").fetchall()
 
 
 def _snapshot(connection: sqlite3.Connection, query: Callable[[Reader], T]) -> T:

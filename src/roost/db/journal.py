@@ -56,6 +56,7 @@ def _ask_for_log(connection: sqlite3.Connection) -> str:
     mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
     is_new = connection.execute("PRAGMA page_count").fetchone()[0] == 0
     if mode != "wal" and is_new:
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # cannot be changed cheaply later
         mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
     return str(mode)
 

@@ -5,9 +5,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from roost.core.wire_names import wire_name
 from roost.sessions.models import ModelName
 from roost.sessions.parts import AgentPart, FilePart, TextPart
-from roost.sessions.wire_names import wire_name
 
 Kind = Literal["prompt", "message", "notice", "permission", "system"]
 """`prompt`: a person's words; `message`: another actor's; the rest is the runtime's own."""

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from roost.actors.models import Turn
+from roost.core.wire_names import wire_name
 from roost.sessions.models import Message, ModelName
-from roost.sessions.wire_names import wire_name
 
 
 class TextInput(Struct, frozen=True, tag_field="type", tag="text", rename=wire_name):

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from roost.config.models import CommandConfig
 from roost.core.errors import UsageError
+from roost.core.wire_names import wire_name
 from roost.runtime.models import FileInput, PromptInput, PromptInputPart, TextInput
 from roost.sessions.models import ModelName
-from roost.sessions.wire_names import wire_name
 
 _WORD: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|(\S+)")
 _NUMBERED: Final = re.compile(r"\$([1-9]\d*)")

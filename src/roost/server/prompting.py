@@ -41,13 +41,28 @@ async def accept(runtime: Runtime, session_id: str, actor_id: str, given: Prompt
     Raises `BusyError`, but not when this very prompt is what the actor is busy with: a client that
     sends it again after its connection was cut waits for the same answer.
     """
-    check_ids(given)
     try:
-        return await runtime.prompt(session_id, given, actor_id=actor_id, idle_only=True)
+        return await leave(runtime, session_id, actor_id, given, idle_only=True)
     except BusyError:
         if given.message_id is None or not await _is_known(runtime, session_id, given.message_id):
             raise
-    return await runtime.prompt(session_id, given, actor_id=actor_id)
+    return await leave(runtime, session_id, actor_id, given)
+
+
+async def leave(
+    runtime: Runtime,
+    session_id: str,
+    actor_id: str,
+    given: PromptInput,
+    *,
+    idle_only: bool = False,
+) -> Accepted:
+    """Leave a prompt with an actor. Raises as `Runtime.prompt` does."""
+    check_ids(given)
+    try:
+        return await runtime.prompt(session_id, given, actor_id=actor_id, idle_only=idle_only)
+    except OSError as error:
+        raise UsageError(f"an attachment cannot be read: {error.strerror}") from error
 
 
 async def _is_known(runtime: Runtime, session_id: str, message_id: str) -> bool:

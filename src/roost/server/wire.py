@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Meta, Struct, field
 
 from roost.actors.models import RetryState
+from roost.core.wire_names import wire_name
 from roost.inbox.models import Address, InboxRow, State
 from roost.permissions.models import Rule
 from roost.sessions.models import Info, Message
 from roost.sessions.parts import KnownPart, UnknownPart
-from roost.sessions.wire_names import wire_name
 
 Stamp = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """Milliseconds since the epoch."""

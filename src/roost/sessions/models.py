@@ -7,8 +7,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from roost.core.wire_names import wire_name
 from roost.sessions.parts import Part, Tokens
-from roost.sessions.wire_names import wire_name
 
 MAIN = "main"
 """The actor id of a session's first actor."""
@@ -143,14 +143,6 @@ class Message(Struct, frozen=True):
 
     info: Info
     parts: tuple[Part, ...] = ()
-
-
-class TodoItem(Struct, frozen=True):
-    """A task as OpenCode's clients list it."""
-
-    content: str
-    status: str
-    priority: str = "medium"
 
 
 _info_decoder = msgspec.json.Decoder(Info)

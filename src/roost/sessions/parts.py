@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from roost.sessions.wire_names import wire_name
+from roost.core.wire_names import wire_name
 
 
 class Span(Struct, frozen=True, rename=wire_name, omit_defaults=True):

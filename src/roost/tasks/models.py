@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from roost.sessions.wire_names import wire_name
+from roost.core.wire_names import wire_name
 
 Status = Literal["open", "in_progress", "blocked", "done", "abandoned"]
 Move = Literal["start", "block", "unblock", "done", "abandon", "reopen"]
@@ -43,3 +43,11 @@ class Task(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """The actor that made it."""
     reason: str = ""
     """Why it is blocked or was abandoned."""
+
+
+class TodoItem(Struct, frozen=True):
+    """A task as OpenCode's clients list it."""
+
+    content: str
+    status: str
+    priority: str = "medium"

@@ -10,8 +10,7 @@ from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
-from roost.sessions.models import TodoItem
-from roost.tasks.models import MOVES, TERMINAL, TODO_STATUS, Move, Task
+from roost.tasks.models import MOVES, TERMINAL, TODO_STATUS, Move, Task, TodoItem
 
 SUMMARY_LIMIT = 500
 TASK_LIMIT = 500

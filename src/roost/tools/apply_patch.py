@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final
 from msgspec import Meta, Struct
 
 from roost.core.text import clean
-from roost.sessions.wire_names import wire_name
+from roost.core.wire_names import wire_name
 from roost.tools.changing import (
     carry_out,
     looseness,

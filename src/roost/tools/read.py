@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from roost.core.wire_names import wire_name
 from roost.llm.models import Media
-from roost.sessions.wire_names import wire_name
 from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.listing import LINE_CHARS, file_text, folder_output, preview
 from roost.tools.lookalikes import missing

@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, assert_never
 import msgspec
 from msgspec import Meta, Struct
 
+from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
-from roost.sessions.wire_names import wire_name
 from roost.tasks import store
 from roost.tasks.models import TERMINAL, Move, Task
 from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from roost.core.text import clean
-from roost.sessions.wire_names import wire_name
+from roost.core.wire_names import wire_name
 from roost.tools.changing import (
     carry_out,
     change_metadata,

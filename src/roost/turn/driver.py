@@ -6,7 +6,7 @@ import logging
 import msgspec
 
 from roost.actors.models import Claim, Ending, Settled
-from roost.core.errors import RoostError, StaleFenceError, StorageError
+from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, STOPPED, apply, end_early
 from roost.turn.intake import begin, intake
@@ -57,7 +57,7 @@ class TurnRun:
                 if self._stopped:
                     self._work.cancel()
         except BaseExceptionGroup as group_error:
-            return await self._fail(memory, _only(group_error))
+            return await self._fail(memory, cause_of(group_error))
         except asyncio.CancelledError:
             ending = Ending(outcome="interrupted")
             await end_early(self._world, memory, ending, ENDED)
@@ -78,15 +78,6 @@ class TurnRun:
         shown = MessageError("UnknownError", {"message": words})
         ending = Ending(outcome="failure", error=msgspec.to_builtins(shown))
         return await end_early(self._world, memory, ending, shown)
-
-
-def _only(error: BaseException) -> BaseException:
-    """The first error inside of task groups, which wrap what they collect."""
-    match error:
-        case BaseExceptionGroup(exceptions=(first, *_)):
-            return _only(first)
-        case _:
-            return error
 
 
 async def _drive(world: World, memory: Memory) -> Settled:

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final
 from msgspec import Meta, Struct, convert
 
 from roost.core.errors import NotFoundError
+from roost.core.wire_names import wire_name
 from roost.permissions.asks import Kind, Reply, get
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
-from roost.sessions.wire_names import wire_name
 
 
 class AskingCall(Struct, frozen=True, rename=wire_name):

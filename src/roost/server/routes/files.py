@@ -64,7 +64,10 @@ async def list_files(call: Call[ListQuery, None]) -> list[FileNode]:
 
 
 def _inside(project: Project, path: str) -> Located:
-    located = project.guard.locate(path, project.directory)
+    try:
+        located = project.guard.locate(path, project.directory)
+    except OSError as error:
+        raise UsageError(f"there is no such path: {error.strerror}") from error
     if not located.real.is_relative_to(project.root):
         raise DeniedError(f"{located.shown} is outside of the project")
     project.guard.require(located, write=False)

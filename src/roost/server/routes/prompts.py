@@ -10,7 +10,7 @@ from roost.events.types import Event
 from roost.runtime.models import PromptInput
 from roost.server.commands import CommandBody, command_prompt
 from roost.server.endpoint import Call, Endpoint, endpoint
-from roost.server.prompting import abandon, accept, answer_to, check_ids, queued_message
+from roost.server.prompting import abandon, accept, answer_to, check_ids, leave, queued_message
 from roost.server.waiting import Waiting
 from roost.server.wire import MessageView
 from roost.sessions.models import MAIN, Session
@@ -73,7 +73,7 @@ async def prompt_async(call: Call[ActorQuery, PromptInput]) -> None:
     check_ids(call.body)
     client = call.request.client
     call.service.count_prompt(client.host if client else "socket")
-    await call.service.runtime.prompt(session.id, call.body, actor_id=call.query.agent_id)
+    await leave(call.service.runtime, session.id, call.query.agent_id, call.body)
 
 
 async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:

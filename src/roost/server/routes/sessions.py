@@ -9,13 +9,13 @@ from msgspec import Meta, Struct, field
 from roost.actors import store as actors
 from roost.actors.models import CancelMode
 from roost.core.text import clean
+from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
 from roost.permissions.models import Rule
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.wire import ModelChoice, SessionStatus, Stamp, session_status
 from roost.sessions import store as sessions
 from roost.sessions.models import MAIN, Session, TodoItem
-from roost.sessions.wire_names import wire_name
 from roost.tasks import store as tasks
 
 LIST_LIMIT: Final = 100
