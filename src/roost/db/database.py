@@ -191,11 +191,11 @@ class Database:
         self._connection.close()
 
     def _give_back_space(self) -> None:
-        """Shorten the file by what was deleted, unless that is little: free pages are used again."""
+        """Shorten the file by what was deleted, unless that is little: free pages are reused."""
         with suppress(sqlite3.Error):  # a busy or full disk costs nothing but the space
             free = self._connection.execute("PRAGMA freelist_count").fetchone()[0]
             if free > FREE_PAGES:
-                self._connection.execute(f"PRAGMA incremental_vacuum({MOST_PAGES})").fetchall()
+                self._connection.executescript(f"PRAGMA incremental_vacuum({MOST_PAGES})")
 
 
 def _snapshot(connection: sqlite3.Connection, query: Callable[[Reader], T]) -> T:
