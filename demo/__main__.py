@@ -10,8 +10,9 @@ from pathlib import Path
 
 from demo.run import SCRIPTED, isolated, run_roost
 from demo.sample import failures, make_repository
+from demo.script import script
 from roost.llm.gguf import known_models, model_folder, runtime_is_installed
-from scripted_model.demo import PROMPT, demo_scenario
+from scripted_model.demo import PROMPT
 from scripted_model.process import ScriptedProcess
 
 _REAL = """\
@@ -64,7 +65,7 @@ def _demo(folder: Path, model: str | None) -> int:
 
 def _scripted(folder: Path, shop: Path) -> int:
     """Roost on a scripted model: a process of its own that speaks HTTP like a real one."""
-    with ScriptedProcess(demo_scenario()) as scripted:
+    with ScriptedProcess(script()) as scripted:
         code = run_roost(shop, PROMPT, SCRIPTED, isolated(folder / "home", scripted.url))
         broken = scripted.violations
     for one in broken:

@@ -107,6 +107,18 @@ def test_only_the_latest_logs_are_kept(tmp_path: Path) -> None:
     assert not (folder / "000.log").exists()
 
 
+def test_the_log_of_a_process_that_still_runs_stays(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER
+    folder.mkdir()
+    mine = folder / f"20200101T000000-{os.getpid()}.log"
+    for path in (mine, *(folder / f"{number:03}.log" for number in range(KEPT + 5))):
+        path.write_text("x")
+    os.utime(mine, (1, 1))
+    with logging_to(tmp_path, secrets=frozenset()):
+        pass
+    assert mine.exists()
+
+
 def test_a_full_disk_does_not_stop_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

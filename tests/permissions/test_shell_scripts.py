@@ -40,7 +40,7 @@ def doubt(command: str) -> str:
         ("A=$(rm x) ls", [["rm", "x"], ["ls"]]),
         ("export A=$(rm x)", [["rm", "x"], ["export", "A=$(rm x)"]]),
         ("echo ${x:-$(rm x)}", [["rm", "x"], ["echo", "${x:-$(rm x)}"]]),
-        ("[ -f $(rm x) ] && ls", [["rm", "x"], ["ls"]]),
+        ('[ -f "$(rm x)" ] && ls', [["rm", "x"], ["ls"]]),
         ("! a && time b", [["a"], ["b"]]),
         ("for i in $(a); do b $i; done", [["a"], ["b", "$i"]]),
         ("ls # rm x", [["ls"]]),

@@ -180,13 +180,20 @@ def _log_thread(failed: Any) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Keep the logs that were written last."""
+    """Keep the logs that were written last, and those of processes that still run."""
     found: list[tuple[float, Path]] = []
     for path in folder.glob("*.log*"):
         with contextlib.suppress(OSError):
             found.append((path.stat().st_mtime, path))
     for _, path in sorted(found, reverse=True)[KEPT:]:
-        path.unlink(missing_ok=True)
+        if not _is_running(path):
+            path.unlink(missing_ok=True)
+
+
+def _is_running(path: Path) -> bool:
+    """Whether the process that a log is named for is there."""
+    pid = path.name.partition(".")[0].rpartition("-")[2]
+    return pid.isdigit() and Path(f"/proc/{pid}").exists()
 
 
 def _number(level: Level) -> int:

@@ -13,7 +13,8 @@ from roost.client.events import EventFollower
 from roost.client.models import Health, RawMessage, ServerEvent, ServerPlace, UnreachableError
 from roost.core.ids import new_id
 from roost.runtime.models import PromptInput, PromptInputPart, TextInput
-from roost.sessions.models import MAIN, Message, Session, TodoItem
+from roost.sessions.models import MAIN, Message, Session
+from roost.tasks.models import TodoItem
 
 Reply = Literal["once", "always", "reject"]
 _TRIES: Final = 5

@@ -16,6 +16,11 @@ _HARMLESS_NAME: Final = re.compile(
     r"LC_[A-Z]+|LANG|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR|TERM|CI"
     r"|GIT_OPTIONAL_LOCKS|[A-Z]"
 )
+_TEXT_OPTIONS: Final = {
+    *("-e", "-d", "-t", "-g", "-c", "-k", "-m", "-s", "-I", "-P", "-L", "-x", "--regexp", "--glob"),
+    *("--format", "--printf", "--include", "--exclude", "--exclude-dir", "--arg", "--delimiter"),
+}
+"""Options whose values are patterns, marks and numbers for the programs that only read."""
 _PAGERS: Final = {"PAGER", "GIT_PAGER", "MANPAGER"}
 
 
@@ -44,7 +49,13 @@ def harmless(assignment: Assignment) -> bool:
 
 def option_paths(given: Arguments) -> list[Word]:
     """Values of options that lead somewhere else."""
-    return [o.value for o in given.options if o.value is not None and leads_away(o.value.text)]
+    return [
+        option.value
+        for option in given.options
+        if option.value is not None
+        and option.name not in _TEXT_OPTIONS
+        and leads_away(option.value.text)
+    ]
 
 
 def leads_away(text: str) -> bool:

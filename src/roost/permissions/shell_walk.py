@@ -5,14 +5,11 @@ A command line is walked in the order bash runs it. After `cd x && …` the fold
 cannot be told, it is unknown.
 """
 
-import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
+from roost.permissions.shell_folders import After, folders_after_cd, union
 from roost.permissions.shell_words import (
     Assignment,
     Folders,
@@ -38,7 +35,6 @@ _COMPARING: Final = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
 _PLAIN_VALUE: Final = re.compile(r"[\w./:@%+,=~ -]*")
 _READS_VALUE: Final = {"read", "mapfile", "readarray", "getopts", "let"}
 _CHANGES_FOLDER: Final = {"eval", "source", ".", "pushd", "popd", "builtin", "exec"}
-_MAX_FOLDERS: Final = 8
 _NO_STATEMENT: Final = {"comment", "file_redirect"}
 _OPENS: Final = {
     "<": False,
@@ -50,24 +46,6 @@ _OPENS: Final = {
     "&>": True,
     "&>>": True,
 }
-
-
-class _After(Struct, frozen=True):
-    """The folders after success and after failure."""
-
-    success: Folders
-    failure: Folders
-
-    @property
-    def either(self) -> Folders:
-        return _union(self.success, self.failure)
-
-
-def _union(one: Folders, other: Folders) -> Folders:
-    if one is None or other is None:
-        return None
-    both = one | other
-    return both if len(both) <= _MAX_FOLDERS else None
 
 
 class Walk:
@@ -91,7 +69,7 @@ class Walk:
             self.doubts.append("it calculates with a value that could hold code")
         return self.doubts[0] if self.doubts else ""
 
-    def visit(self, node: "Node", folders: Folders) -> _After:
+    def visit(self, node: "Node", folders: Folders) -> After:
         """Walk a statement that starts in `folders`."""
         match node.type:
             case "program" | "compound_statement" | "do_group" | "else_clause" | "ERROR":
@@ -102,20 +80,22 @@ class Walk:
                 return self._pipeline(node, folders)
             case "negated_command":
                 after = self._sequence(node, folders)
-                return _After(after.failure, after.success)
+                return After(after.failure, after.success)
             case "subshell" | "command_substitution" | "process_substitution":
                 self._sequence(node, folders)
-                return _After(folders, folders)
+                return After(folders, folders)
             case "command" | "declaration_command" | "unset_command":
                 return self._command(node, folders)
             case "variable_assignment" | "variable_assignments":
                 self._assign_alone(node, folders)
-                return _After(folders, folders)
+                return After(folders, folders)
             case "redirected_statement":
                 return self._redirected(node, folders)
             case "test_command":
+                if node.children[0].type == "[":
+                    self._check_words_of_test(node)
                 self._scan(node, folders)
-                return _After(folders, folders)
+                return After(folders, folders)
             case "if_statement" | "elif_clause" | "case_statement" | "case_item":
                 return self._branches(node, folders)
             case "while_statement" | "for_statement" | "c_style_for_statement":
@@ -124,13 +104,13 @@ class Walk:
                 return self._function(node, folders)
             case _:
                 self._scan(node, folders)
-                return _After(folders, folders)
+                return After(folders, folders)
 
-    def _sequence(self, node: "Node", folders: Folders) -> _After:
+    def _sequence(self, node: "Node", folders: Folders) -> After:
         if any(child.type == "((" for child in node.children[:1]):
             self._scan(node, folders)
-            return _After(folders, folders)
-        after = _After(folders, folders)
+            return After(folders, folders)
+        after = After(folders, folders)
         for child in node.children:
             before = after.either
             if not child.is_named or child.type in _NO_STATEMENT:
@@ -138,10 +118,10 @@ class Walk:
             after = self.visit(child, before)
             following = child.next_sibling
             if following is not None and following.type == "&":
-                after = _After(before, before)
+                after = After(before, before)
         return after
 
-    def _list(self, node: "Node", folders: Folders) -> _After:
+    def _list(self, node: "Node", folders: Folders) -> After:
         parts = [child for child in node.children if child.type != "comment"]
         if len(parts) != 3 or parts[1].type not in {"&&", "||"}:
             self.doubts.append("a list of commands is not understood")
@@ -149,11 +129,11 @@ class Walk:
         left = self.visit(parts[0], folders)
         if parts[1].type == "&&":
             right = self.visit(parts[2], left.success)
-            return _After(right.success, _union(left.failure, right.failure))
+            return After(right.success, union(left.failure, right.failure))
         right = self.visit(parts[2], left.failure)
-        return _After(_union(left.success, right.success), right.failure)
+        return After(union(left.success, right.success), right.failure)
 
-    def _pipeline(self, node: "Node", folders: Folders) -> _After:
+    def _pipeline(self, node: "Node", folders: Folders) -> After:
         feeder: int | None = None
         reached = folders
         for child in node.children:
@@ -161,14 +141,14 @@ class Walk:
                 continue
             first = len(self.commands)
             self.visit(child, reached)
-            reached = _union(reached, self._reached(child, first))
+            reached = union(reached, self._reached(child, first))
             # Only of a stage that is a single command it is certain who reads and writes.
             single = len(self.commands) == first + 1
             if single and feeder is not None:
                 fed = self.commands[first]
                 self.commands[first] = Simple(fed.words, fed.assignments, fed.folders, feeder)
             feeder = first if single else None
-        return _After(reached, reached)
+        return After(reached, reached)
 
     def _reached(self, node: "Node", first: int) -> Folders:
         """All folders of the commands since `first`, where the tree takes too much for one.
@@ -182,11 +162,11 @@ class Walk:
             return frozenset()
         reached: Folders = frozenset()
         for command in self.commands[first:]:
-            reached = _union(reached, command.folders)
+            reached = union(reached, command.folders)
         return reached
 
-    def _redirected(self, node: "Node", folders: Folders) -> _After:
-        after, opened = _After(folders, folders), folders
+    def _redirected(self, node: "Node", folders: Folders) -> After:
+        after, opened = After(folders, folders), folders
         first = len(self.commands)
         for child in node.children:
             if child.type == "file_redirect":
@@ -207,9 +187,9 @@ class Walk:
             last = last.named_children[-1 if last.type == "list" else 0]
         if last is not body and last.type == "command":
             return self.commands[-1].folders
-        return _union(folders, self._reached(body, first))
+        return union(folders, self._reached(body, first))
 
-    def _heredoc(self, node: "Node", folders: Folders, after: _After) -> _After:
+    def _heredoc(self, node: "Node", folders: Folders, after: After) -> After:
         """What stands behind `<<EOF` on its line belongs to the command in front of it."""
         for child in node.children:
             if child.type == "file_redirect":
@@ -218,7 +198,7 @@ class Walk:
                 self._scan(child, folders)
             elif child.type in {"pipeline", "command", "redirected_statement", "list", "subshell"}:
                 inner = self.visit(child, after.either).either
-                after = _After(_union(after.either, inner), _union(after.either, inner))
+                after = After(union(after.either, inner), union(after.either, inner))
             elif child.type not in {"<<", "<<-", "heredoc_start", "heredoc_end", "&&", "||"}:
                 self.doubts.append("what follows a heredoc is not understood")
         return after
@@ -237,15 +217,15 @@ class Walk:
             return
         self.redirects.append(Redirect(target, _OPENS[operator], folders))
 
-    def _branches(self, node: "Node", folders: Folders) -> _After:
+    def _branches(self, node: "Node", folders: Folders) -> After:
         """Any of the parts may run, after any of those before it."""
         reached = folders
         for child in node.children:
             if child.is_named and child.type not in _NO_STATEMENT:
-                reached = _union(reached, self.visit(child, reached).either)
-        return _After(reached, reached)
+                reached = union(reached, self.visit(child, reached).either)
+        return After(reached, reached)
 
-    def _loop(self, node: "Node", folders: Folders) -> _After:
+    def _loop(self, node: "Node", folders: Folders) -> After:
         name = node.child_by_field_name("variable")
         if name is not None:
             values = [to_word(c, self.home) for c in node.children_by_field_name("value")]
@@ -259,16 +239,16 @@ class Walk:
         reached = self._branches(node, folders).either
         if reached != folders:
             self.doubts.append("it changes the folder in a loop")
-        return _After(reached, reached)
+        return After(reached, reached)
 
-    def _function(self, node: "Node", folders: Folders) -> _After:
+    def _function(self, node: "Node", folders: Folders) -> After:
         name = node.child_by_field_name("name")
         self.functions.add(source_of(name) if name is not None else "")
         self.sets_unplain = True
         reached = self._branches(node, folders).either
         if reached != folders:
             self.doubts.append("it changes the folder in a function")
-        return _After(folders, folders)
+        return After(folders, folders)
 
     def _assign_alone(self, node: "Node", folders: Folders) -> None:
         nodes = [node] if node.type == "variable_assignment" else node.named_children
@@ -290,7 +270,7 @@ class Walk:
         plain = assignment.value.exact and _PLAIN_VALUE.fullmatch(assignment.value.text)
         self.sets_unplain = self.sets_unplain or not plain
 
-    def _command(self, node: "Node", folders: Folders) -> _After:
+    def _command(self, node: "Node", folders: Folders) -> After:
         words: list[Word] = []
         assignments: list[Assignment] = []
         before: Node | None = None
@@ -320,19 +300,19 @@ class Walk:
         if not gap or b"\n" in gap.replace(b"\\\n", b""):
             self.doubts.append("where a word ends is not understood")
 
-    def _folders_after(self, words: list[Word], folders: Folders) -> _After:
+    def _folders_after(self, words: list[Word], folders: Folders) -> After:
         name = words[0] if words else plain_word("")
         stores = name.text == "printf" and any(w.text.startswith("-v") for w in words)
         self.sets_unplain = self.sets_unplain or stores or name.text in _READS_VALUE
         self.calculates = self.calculates or name.text == "let"
         moves = name.text in _CHANGES_FOLDER or name.text in self.functions or not name.exact
         if moves or (name.text == "command" and any(w.text == "cd" for w in words)):
-            return _After(None, None)
+            return After(None, None)
         if name.text == "cd":
-            there = _folder_of_cd(words, folders, self.home)
+            there = folders_after_cd(words, folders, self.home)
             sure = there is not None and all(map(self.is_folder, there))
-            return _After(there, there if sure else folders)
-        return _After(folders, folders)
+            return After(there, there if sure else folders)
+        return After(folders, folders)
 
     def _scan_children(self, node: "Node", folders: Folders) -> None:
         for child in node.children:
@@ -371,6 +351,16 @@ class Walk:
         elif node.type == "expansion" and not _EXPANSION.fullmatch(source):
             self.doubts.append("an expansion is not understood")
 
+    def _check_words_of_test(self, node: "Node") -> None:
+        """In `[ … ]` a bare expansion may become `-v name`, which runs code in the name's index."""
+        for child in node.named_children:
+            if child.type == "command_substitution":
+                self.doubts.append("a test reads what a command prints")
+            elif child.type in {"simple_expansion", "expansion"}:
+                self.calculates = True
+            elif child.type.endswith("_expression") or child.type == "concatenation":
+                self._check_words_of_test(child)
+
     def _test(self, node: "Node") -> None:
         operator = node.child_by_field_name("operator")
         written = source_of(operator) if operator is not None else ""
@@ -378,13 +368,3 @@ class Walk:
             self.calculates = True
         elif written in {"-v", "-R"}:
             self.doubts.append("a test reads a variable by its name")
-
-
-def _folder_of_cd(words: list[Word], folders: Folders, home: str | None) -> Folders:
-    operands = [word for word in words[1:] if word.text != "--"]
-    if not operands:
-        return frozenset({home}) if home is not None else None
-    target = operands[0]
-    if len(operands) > 1 or not target.exact or target.text[:1] == "-" or folders is None:
-        return None
-    return frozenset(os.path.normpath(Path(one) / target.text) for one in folders)

@@ -1,6 +1,5 @@
 """What the user says to `roost run`: words of the command line, piped input, attached files."""
 
-import mimetypes
 import os
 import select
 import sys
@@ -126,6 +125,8 @@ class Attachment:
         """A guess by the name; the runtime looks at the content."""
         if self.path.is_dir():
             return "application/x-directory"
+        import mimetypes  # only when something is attached
+
         guess, _ = mimetypes.guess_type(self.path.name)
         is_media = guess is not None and (guess.startswith("image/") or guess == "application/pdf")
         return guess if guess is not None and is_media else "text/plain"

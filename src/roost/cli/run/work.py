@@ -1,6 +1,7 @@
 """One run: opens the runtime, sends the prompt, follows it to its end, gives the exit code."""
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -10,6 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from roost import __version__
 from roost.cli.failures import words_of
 from roost.cli.log import Log, logging_to
 from roost.cli.run.follow import Followed, Follower
@@ -30,6 +32,7 @@ from roost.runtime.runtime import Runtime
 from roost.sessions.models import MAIN, Session
 from roost.sessions.parts import StepFinishPart
 
+logger = logging.getLogger(__name__)
 LEFT_OPEN: Final = "stdin is still open; going on with what came so far"
 
 
@@ -86,6 +89,7 @@ async def _run(begun: _Begun) -> int:
             session = await open_session(runtime, options)
             screen = _screen(options, session, stop)
             await _tell_notes(runtime, session, begun, screen)
+            logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
             run = _Run(runtime, session, screen, stop)
             try:
                 end = await run.go(begun.prompt)
@@ -93,6 +97,7 @@ async def _run(begun: _Begun) -> int:
                 if not run.heard and not options.resumes:
                     # Nothing was said in it, so nobody would want to find it again.
                     await runtime.delete_session(session.id)
+    logger.info("ended: %s, exit code %d", end.outcome, end.code)
     return end.code
 
 

@@ -15,8 +15,9 @@ from roost.permissions.models import Rule
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.wire import ModelChoice, SessionStatus, Stamp, session_status
 from roost.sessions import store as sessions
-from roost.sessions.models import MAIN, Session, TodoItem
+from roost.sessions.models import MAIN, Session
 from roost.tasks import store as tasks
+from roost.tasks.models import TodoItem
 
 LIST_LIMIT: Final = 100
 Title = Annotated[str, Meta(max_length=1_000)]
