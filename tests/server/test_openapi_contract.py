@@ -1,0 +1,116 @@
+"""The OpenAPI document tells the truth, and no request makes the server fail."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from server_stage import Served, served
+
+from roost.server.app import ENDPOINTS
+from roost.server.endpoint import is_streamed
+from roost.server.openapi import answer_type, openapi
+
+CHECKS = [
+    not_a_server_error,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+]
+EXAMPLES = 10
+FINITE = [one for one in ENDPOINTS if not is_streamed(one.answer) or answer_type(one) is not None]
+OPERATIONS = [
+    found.ok() for found in schemathesis.openapi.from_dict(openapi(FINITE)).get_all_operations()
+]
+
+
+class Background:
+    """A server on a thread of its own, for clients that block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self.stage: Served | None = None
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        async with served(self._folder, prompts_per_minute=0) as self.stage:
+            self._ready.set()
+            await self._stop.wait()
+
+    def __enter__(self) -> "Background":
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._loop is not None
+        assert self._stop is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(20)
+
+
+@pytest.fixture(scope="module")
+def background(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
+    folder = tmp_path_factory.mktemp("contract")
+    (folder / "project").mkdir()
+    (folder / "project" / "hello.txt").write_text("hello\n")
+    with Background(folder) as server:
+        yield server
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.label)
+def test_no_request_makes_the_server_fail(
+    operation: schemathesis.APIOperation, background: Background
+) -> None:
+    stage = background.stage
+    assert stage is not None
+    headers = {"Authorization": f"Bearer {stage.place.token}"}
+    made = httpx2.post(f"{stage.place.url}/session", headers=headers, trust_env=False).json()
+
+    @given(case=operation.as_strategy())
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.generate],
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    def attempt(case: schemathesis.Case) -> None:
+        named: dict[str, Any] = dict(case.path_parameters or {})
+        if "sessionID" in named and len(named["sessionID"]) % 2:
+            case.path_parameters = {**named, "sessionID": made["id"]}
+        case.headers = {**(case.headers or {}), **headers}
+        response = case.call(base_url=stage.place.url)
+        case.validate_response(response, checks=CHECKS)
+
+    attempt()
+
+
+def test_every_route_tells_what_it_does_and_takes() -> None:
+    document = openapi(ENDPOINTS)
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    names = [operation["operationId"] for operation in operations]
+    assert len(names) == len(set(names)) == len(ENDPOINTS)
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            assert operation["summary"].endswith("."), path
+            assert {"401", "403", "500"} <= set(operation["responses"])
+    assert document["components"]["schemas"]["Session"]["required"][0] == "id"
+    assert document["paths"]["/global/health"]["get"]["security"] == []
