@@ -18,5 +18,5 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture
-def user(tmp_path: Path, model: ScriptedModel) -> User:
-    return User(tmp_path, model)
+def user(tmp_path: Path, model: ScriptedModel, capfd: pytest.CaptureFixture[str]) -> User:
+    return User(tmp_path, model, capfd)

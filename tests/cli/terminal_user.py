@@ -1,5 +1,7 @@
 """A person at a terminal, in a test: a home, a folder, a scripted model and the real command."""
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -9,6 +11,9 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
+
+from roost.cli.dispatch import dispatch
 from scripted_model.server import ScriptedModel
 
 KEY = "canary-key-000-111"
@@ -43,7 +48,10 @@ class Done:
 class User:
     """Runs commands in `folder` against `model`."""
 
-    def __init__(self, place: Path, model: ScriptedModel) -> None:
+    def __init__(
+        self, place: Path, model: ScriptedModel, capture: pytest.CaptureFixture[str]
+    ) -> None:
+        self._capture = capture
         self.model = model
         self.home = place / "home"
         self.folder = place / "project"
@@ -97,6 +105,20 @@ class User:
         """Run a command to its end; `given` is piped in."""
         stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
         return ended(self.start(*words, stdin=stdin, **more), timeout=timeout, given=given)
+
+    def call(self, *words: str, given: str = "", env: dict[str, str] | None = None) -> Done:
+        """Run a command that only looks at things in this process, which takes no start."""
+        stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.folder):
+            for name in list(os.environ):
+                patch.delenv(name)
+            for name, value in {**self.environment, **(env or {})}.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdin", stdin)
+            self._capture.readouterr()
+            code = dispatch(list(words))
+            shown = self._capture.readouterr()
+        return Done(code, shown.out, shown.err)
 
 
 def ended(process: "subprocess.Popen[str]", timeout: float = 40, given: str | None = None) -> Done:

@@ -28,13 +28,13 @@ def test_the_configuration_is_shown_with_its_sources_and_without_secrets(user: U
     mine.write_text(
         '{"username": "me", "provider": {"x": {"options": {"apiKey": "sk-very-secret"}}}}'
     )
-    done = user.run("config")
+    done = user.call("config")
     assert done.code == 0, done.err
     assert f'username = "me"  ({mine})' in done.out
     assert 'model = "test/scripted"  (ROOST_CONFIG_CONTENT)' in done.out
     assert "sk-very-secret" not in done.out
     assert KEY not in done.out
-    merged = json.loads(user.run("config", "--format", "json").out)
+    merged = json.loads(user.call("config", "--format", "json").out)
     assert merged["username"] == "me"
     assert merged["provider"]["x"]["options"]["apiKey"] == "••••"
 
@@ -42,32 +42,32 @@ def test_the_configuration_is_shown_with_its_sources_and_without_secrets(user: U
 def test_trust_is_given_to_exactly_what_was_there_and_taken_back(user: User) -> None:
     file = user.folder / "roost.json"
     file.write_text('{"model": "evil/model", "permission": {"bash": "allow"}}')
-    shown = user.run("config").out
+    shown = user.call("config").out
     assert "is not trusted" in shown
     assert "model (" in shown
     assert "permission.bash" in shown
     assert "roost config trust" in shown
-    trusted = user.run("config", "trust")
+    trusted = user.call("config", "trust")
     assert trusted.code == 0
     assert "roost.json" in trusted.out
-    assert "is trusted." in user.run("config").out
+    assert "is trusted." in user.call("config").out
     file.write_text('{"model": "evil/other"}')
-    assert "is not trusted" in user.run("config").out
-    user.run("config", "trust")
-    assert "no longer trusted" in user.run("config", "untrust").out
-    assert "was not trusted" in user.run("config", "untrust").out
+    assert "is not trusted" in user.call("config").out
+    user.call("config", "trust")
+    assert "no longer trusted" in user.call("config", "untrust").out
+    assert "was not trusted" in user.call("config", "untrust").out
 
 
 def test_what_cannot_be_read_is_not_trusted(user: User) -> None:
     (user.folder / "roost.json").write_text('{"model": 3}')
-    done = user.run("config", "trust")
+    done = user.call("config", "trust")
     assert done.code == 2
     assert "roost.json" in done.err
     assert not (user.home / "state" / "trust.json").exists()
 
 
 def test_paths_are_told(user: User) -> None:
-    shown = user.run("config", "path").out
+    shown = user.call("config", "path").out
     assert f"database  {user.home / 'data' / 'roost.db'}" in shown
     assert "read      ROOST_CONFIG_CONTENT" in shown
 
@@ -76,33 +76,35 @@ def test_paths_are_told(user: User) -> None:
 
 
 def test_models_are_listed_with_window_and_price(user: User) -> None:
-    done = user.run("models", "test")
+    done = user.call("models", "test")
     assert done.code == 0, done.err
     assert done.out.splitlines()[1].split()[:2] == ["*", "test/scripted"]
-    details = json.loads(user.run("models", "test", "--verbose").out)
+    details = json.loads(user.call("models", "test", "--verbose").out)
     assert details[0]["id"] == "test/scripted"
     assert details[0]["cost"]["input"] == 1
     assert KEY not in json.dumps(details)
 
 
-def test_the_endpoint_is_asked_when_that_is_wanted(tmp_path: Path) -> None:
+def test_the_endpoint_is_asked_when_that_is_wanted(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     with ScriptedModel(scenario("unused"), api_key=KEY, models=["scripted", "second"]) as model:
-        user = User(tmp_path, model)
-        assert "test/second" not in user.run("models", "test").out
-        assert "test/second" in user.run("models", "test", "--refresh").out
-    done = user.run("models", "test", "--refresh")
+        user = User(tmp_path, model, capfd)
+        assert "test/second" not in user.call("models", "test").out
+        assert "test/second" in user.call("models", "test", "--refresh").out
+    done = user.call("models", "test", "--refresh")
     assert done.code == 1
     assert "cannot be reached" in done.err
 
 
 def test_an_unknown_provider_is_told_with_a_near_one(user: User) -> None:
-    done = user.run("models", "antropic")
+    done = user.call("models", "antropic")
     assert done.code == 2
     assert "Did you mean `anthropic`?" in done.err
 
 
 def test_a_provider_without_a_key_says_which(user: User) -> None:
-    done = user.run("models", "anthropic")
+    done = user.call("models", "anthropic")
     assert "ANTHROPIC_API_KEY" in done.err
 
 
@@ -127,7 +129,7 @@ def test_the_doctor_finds_all_well(user: User, model: ScriptedModel) -> None:
 
 
 def test_the_doctor_names_what_is_wrong_and_how_to_mend_it(user: User) -> None:
-    user.run("config")
+    user.call("config")
     (user.home / "data" / "roost.db").write_bytes(b"this is no database" * 100)
     (user.home / "data").chmod(0o755)
     done = user.run("doctor", env={"ROOST_CONFIG_CONTENT": "{"})

@@ -148,7 +148,7 @@ def test_what_cannot_be_meant_ends_with_2_and_leaves_no_session(
     assert done.result["exit"] == 2
     assert done.result["session"] is None
     assert "Traceback" not in done.err
-    listed = user.run("sessions", "list", "--all", "--format", "json")
+    listed = user.call("sessions", "list", "--all", "--format", "json")
     assert listed.out.strip() == "[]"
 
 
@@ -235,7 +235,7 @@ def test_continue_takes_the_last_session_of_this_folder(user: User, model: Scrip
     assert other != first
     assert user.run("run", "--format", "json", "-c", "three").result["session"] == first
     assert user.run("run", "--format", "json", "-s", other, "four").result["session"] == other
-    shown = user.run("sessions", "show", first).out
+    shown = user.call("sessions", "show", first).out
     assert "My title" in shown
     assert "heard three" in shown
     assert "heard four" not in shown

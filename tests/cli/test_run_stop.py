@@ -32,9 +32,9 @@ def test_a_signal_stops_the_turn_in_order_and_keeps_the_text(
     assert "go on with: roost run -s ses_" in done.err
     assert "Traceback" not in done.err
     assert user.run("run", "-c", "go on").out == "the rest\n"
-    session = user.run("sessions", "list", "--format", "json").out
+    session = user.call("sessions", "list", "--format", "json").out
     assert session.count('"id"') == 1
-    shown = user.run("sessions", "show", session.partition('"id": "')[2].partition('"')[0]).out
+    shown = user.call("sessions", "show", session.partition('"id": "')[2].partition('"')[0]).out
     assert "half an answer" in shown
 
 
@@ -98,7 +98,7 @@ def test_a_prompt_to_a_session_that_another_process_runs_steers_it(
     first = user.start("run", "--format", "json", "first")
     model.wait_for_barrier("work")
     second = user.start("run", "--format", "json", "-c", "second")
-    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    _wait_until(lambda: "second" in user.call("sessions", "show", _session(user)).out)
     model.release("work")
     one, two = ended(first), ended(second)
     assert one.code == 0, one.err
@@ -116,7 +116,7 @@ def test_who_follows_takes_over_when_the_other_process_dies(
     first = user.start("run", "--format", "json", "first")
     model.wait_for_barrier("work")
     second = user.start("run", "--format", "json", "-c", "second")
-    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    _wait_until(lambda: "second" in user.call("sessions", "show", _session(user)).out)
     first.kill()
     ended(first)
     done = ended(second)
@@ -136,7 +136,7 @@ def test_a_prompt_that_waited_behind_a_failure_is_answered_before_the_end(
     first = user.start("run", "first")
     model.wait_for_barrier("work")
     second = user.start("run", "--format", "json", "-c", "second")
-    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    _wait_until(lambda: "second" in user.call("sessions", "show", _session(user)).out)
     model.release("work")
     one, two = ended(first), ended(second)
     assert one.code == 1
@@ -153,13 +153,13 @@ def test_interrupting_a_prompt_nobody_has_read_takes_it_back(
     first = user.start("run", "--format", "json", "first")
     model.wait_for_barrier("work")
     second = user.start("run", "-c", "second")
-    _wait_until(lambda: "second" in user.run("sessions", "show", _session(user)).out)
+    _wait_until(lambda: "second" in user.call("sessions", "show", _session(user)).out)
     second.send_signal(signal.SIGINT)
     assert ended(second).code == 130
     model.release("work")
     done = ended(first)
     assert done.code == 0
-    assert "second" not in user.run("sessions", "show", done.result["session"]).out
+    assert "second" not in user.call("sessions", "show", done.result["session"]).out
 
 
 def test_a_terminal_gets_colour_and_a_file_does_not(user: User, model: ScriptedModel) -> None:
@@ -187,7 +187,7 @@ def _on_terminal(user: User, *words: str, env: dict[str, str]) -> str:
 
 
 def _session(user: User) -> str:
-    listed = user.run("sessions", "list", "--format", "json").out
+    listed = user.call("sessions", "list", "--format", "json").out
     return listed.partition('"id": "')[2].partition('"')[0]
 
 

@@ -23,7 +23,7 @@ def made(user: User, *words: str) -> str:
 
 
 def exported(user: User, session: str, *options: str) -> dict[str, Any]:
-    done = user.run("sessions", "export", session, *options)
+    done = user.call("sessions", "export", session, *options)
     assert done.code == 0, done.err
     return json.loads(done.out)
 
@@ -33,17 +33,17 @@ def test_sessions_are_listed_by_project_and_everywhere(user: User) -> None:
     elsewhere = user.folder.parent / "elsewhere"
     elsewhere.mkdir()
     other = made(user, "--dir", str(elsewhere))
-    here = json.loads(user.run("sessions", "list", "--format", "json").out)
+    here = json.loads(user.call("sessions", "list", "--format", "json").out)
     assert [one["id"] for one in here] == [session]
     assert set(here[0]) == {"id", "title", "updated", "created", "projectId", "directory"}
-    table = user.run("sessions", "list", "--all").out.splitlines()
+    table = user.call("sessions", "list", "--all").out.splitlines()
     assert table[0].split() == ["SESSION", "USED", "STATE", "FOLDER", "TITLE"]
     assert [line.split()[0] for line in table[1:]] == [other, session]
-    assert len(user.run("sessions", "ls", "--all", "-n", "1").out.splitlines()) == 2
+    assert len(user.call("sessions", "ls", "--all", "-n", "1").out.splitlines()) == 2
 
 
 def test_a_project_without_sessions_says_so_on_stderr(user: User) -> None:
-    done = user.run("sessions", "list")
+    done = user.call("sessions", "list")
     assert done.code == 0
     assert done.out == ""
     assert "--all" in done.err
@@ -51,13 +51,13 @@ def test_a_project_without_sessions_says_so_on_stderr(user: User) -> None:
 
 def test_a_transcript_is_readable(user: User) -> None:
     session = made(user)
-    shown = user.run("sessions", "show", session).out
+    shown = user.call("sessions", "show", session).out
     assert "Look at a" in shown
     assert "you" in shown
     assert "what is in a?" in shown
     assert "→ read a.txt" in shown
     assert "It is x." in shown
-    last = user.run("sessions", "show", session, "-n", "1").out
+    last = user.call("sessions", "show", session, "-n", "1").out
     assert "older messages" in last
     assert "what is in a?" not in last
 
@@ -65,21 +65,21 @@ def test_a_transcript_is_readable(user: User) -> None:
 def test_a_long_text_is_bounded_unless_all_is_asked_for(user: User, model: ScriptedModel) -> None:
     model.use(scenario("\n".join(f"line {n}" for n in range(200))))
     session = user.run("run", "--format", "json", "count").result["session"]
-    assert "line 199" not in user.run("sessions", "show", session).out
-    assert "160 more lines (--full)" in user.run("sessions", "show", session).out
-    assert "line 199" in user.run("sessions", "show", session, "--full").out
+    assert "line 199" not in user.call("sessions", "show", session).out
+    assert "160 more lines (--full)" in user.call("sessions", "show", session).out
+    assert "line 199" in user.call("sessions", "show", session, "--full").out
 
 
 @pytest.mark.parametrize("action", ["show", "export"])
 def test_a_session_that_is_not_there_ends_with_1(user: User, action: str) -> None:
-    done = user.run("sessions", action, "ses_nothing")
+    done = user.call("sessions", action, "ses_nothing")
     assert done.code == 1
     assert done.out == ""
     assert "error: there is no session ses_nothing" in done.err
 
 
 def test_an_actor_that_is_not_there_is_told_with_those_that_are(user: User) -> None:
-    done = user.run("sessions", "show", made(user), "--actor", "explore-1")
+    done = user.call("sessions", "show", made(user), "--actor", "explore-1")
     assert done.code == 1
     assert "There are: main." in done.err
 
@@ -98,12 +98,12 @@ def test_an_import_gives_back_what_was_exported(user: User, tmp_path: Path) -> N
     file = tmp_path / "session.json"
     document = exported(user, session)
     file.write_text(json.dumps(document))
-    taken = user.run("sessions", "import", str(file))
+    taken = user.call("sessions", "import", str(file))
     assert taken.code == 1
     assert "is there already" in taken.err
     assert "--new-id" in taken.err
-    assert user.run("sessions", "delete", session, "--yes").code == 0
-    done = user.run("sessions", "import", str(file))
+    assert user.call("sessions", "delete", session, "--yes").code == 0
+    done = user.call("sessions", "import", str(file))
     assert done.code == 0, done.err
     assert done.out.strip() == session
     assert exported(user, session) == document
@@ -111,7 +111,7 @@ def test_an_import_gives_back_what_was_exported(user: User, tmp_path: Path) -> N
 
 def test_an_import_under_a_new_id_can_be_gone_on_with(user: User, model: ScriptedModel) -> None:
     document = exported(user, made(user))
-    done = user.run("sessions", "import", "-", "--new-id", given=json.dumps(document))
+    done = user.call("sessions", "import", "-", "--new-id", given=json.dumps(document))
     assert done.code == 0, done.err
     fresh = done.out.strip()
     assert fresh != document["info"]["id"]
@@ -136,13 +136,13 @@ def test_a_session_exported_while_it_ran_is_mended_when_imported(
     model.use(scenario([Text("half an answer"), Barrier("wait")]))
     process = user.start("run", "--format", "json", "go")
     model.wait_for_barrier("wait")
-    session = json.loads(user.run("sessions", "list", "--format", "json").out)[0]["id"]
-    done = user.run("sessions", "export", session)
+    session = json.loads(user.call("sessions", "list", "--format", "json").out)[0]["id"]
+    done = user.call("sessions", "export", session)
     assert "the session is running" in done.err
-    assert "running" in user.run("sessions", "list").out
+    assert "running" in user.call("sessions", "list").out
     model.release("wait")
     ended(process)
-    fresh = user.run("sessions", "import", "-", "--new-id", given=done.out).out.strip()
+    fresh = user.call("sessions", "import", "-", "--new-id", given=done.out).out.strip()
     message = exported(user, fresh)["messages"][1]["info"]
     assert message["time"]["completed"]
     assert message["error"]["name"] == "MessageAbortedError"
@@ -150,20 +150,20 @@ def test_a_session_exported_while_it_ran_is_mended_when_imported(
 
 def test_a_sanitized_export_holds_no_content_and_still_loads(user: User) -> None:
     session = made(user)
-    done = user.run("sessions", "export", session, "--sanitize")
+    done = user.call("sessions", "export", session, "--sanitize")
     for secret in ("Look at a", "what is in a?", "It is x.", "a.txt", str(user.folder)):
         assert secret not in done.out, secret
     document = json.loads(done.out)
     part = document["messages"][1]["parts"][1]
     assert part["text"] == f"[redacted:text:{part['id']}]"
     assert document["messages"][1]["info"]["tokens"]["input"] > 0
-    assert user.run("sessions", "import", "-", "--new-id", given=done.out).code == 0
+    assert user.call("sessions", "import", "-", "--new-id", given=done.out).code == 0
 
 
 def test_an_export_masks_known_keys(user: User, model: ScriptedModel) -> None:
     model.use(scenario(f"your key is {KEY}"))
     session = user.run("run", "--format", "json", "tell").result["session"]
-    done = user.run("sessions", "export", session)
+    done = user.call("sessions", "export", session)
     assert KEY not in done.out
     assert "[redacted]" in done.out
     assert "known keys were replaced" in done.err
@@ -200,10 +200,10 @@ def test_a_faulty_document_is_refused_with_the_place_of_the_fault(user: User) ->
     }
     for change, said in cases.items():
         given = _changed(json.loads(json.dumps(document)), change)
-        done = user.run("sessions", "import", "-", "--new-id", given=given)
+        done = user.call("sessions", "import", "-", "--new-id", given=given)
         assert done.code == 2, (change, done.err)
         assert said in done.err, (change, done.err)
-    assert len(json.loads(user.run("sessions", "list", "--format", "json").out)) == 1
+    assert len(json.loads(user.call("sessions", "list", "--format", "json").out)) == 1
 
 
 def test_a_file_of_unknown_parts_keeps_them(user: User) -> None:
@@ -215,7 +215,7 @@ def test_a_file_of_unknown_parts_keeps_them(user: User) -> None:
         "messageID": message["info"]["id"],
     }
     message["parts"].append({**new, "type": "hologram", "beams": [1, 2]})
-    done = user.run("sessions", "import", "-", "--new-id", given=json.dumps(document))
+    done = user.call("sessions", "import", "-", "--new-id", given=json.dumps(document))
     part = exported(user, done.out.strip())["messages"][2]["parts"][-1]
     assert part["type"] == "hologram"
     assert part["beams"] == [1, 2]
@@ -224,9 +224,9 @@ def test_a_file_of_unknown_parts_keeps_them(user: User) -> None:
 
 def test_deleting_asks_unless_told_not_to(user: User) -> None:
     session = made(user)
-    done = user.run("sessions", "delete", session)
+    done = user.call("sessions", "delete", session)
     assert done.code == 2
     assert "--yes" in done.err
-    assert user.run("sessions", "rm", session, "--yes").code == 0
-    assert user.run("sessions", "delete", session, "--yes").code == 1
-    assert user.run("sessions", "list", "--all", "--format", "json").out.strip() == "[]"
+    assert user.call("sessions", "rm", session, "--yes").code == 0
+    assert user.call("sessions", "delete", session, "--yes").code == 1
+    assert user.call("sessions", "list", "--all", "--format", "json").out.strip() == "[]"

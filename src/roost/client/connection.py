@@ -43,12 +43,12 @@ _BY_NAME: Final[dict[str, type[RoostError]]] = {
 }
 
 
-class _Words(Struct):
+class _Words(Struct, frozen=True):
     message: str = ""
     hint: str = ""
 
 
-class _Problem(Struct):
+class _Problem(Struct, frozen=True):
     name: str = ""
     data: _Words = _Words()
 

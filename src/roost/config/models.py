@@ -85,6 +85,8 @@ class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     invocation_style: Literal["json", "shell"] = "json"
     invocation_style_by_tool: dict[str, Literal["json", "shell"]] = {}
+    webfetch_private: bool = False
+    """Whether `webfetch` may reach loopback and private addresses."""
 
 
 class SkillsConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,6 +7,7 @@ text: every token is of a form that bash reads the same way, and nothing but bla
 
 import functools
 import re
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,10 @@ _RESERVED: Final = {
 }
 
 
+_parsing = threading.Lock()
+"""A parser is for one thread at a time; long commands are analysed beside the event loop."""
+
+
 @functools.cache
 def _parser() -> "Parser":
     # Imported here: only a command that is not plain needs them.
@@ -69,7 +74,8 @@ def parse(command: str) -> "tuple[Node | None, str]":
         return None, "it is not valid text"
     if len(data) > MAX_BYTES:
         return None, "it is too long to be checked"
-    root = _parser().parse(data).root_node
+    with _parsing:
+        root = _parser().parse(data).root_node
     if root.has_error:
         return root, "it cannot be parsed"
     try:

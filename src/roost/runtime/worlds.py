@@ -93,7 +93,7 @@ class Worlds:
             place=place,
             retry=_retry_policy(project),
             hidden_environment=hidden,
-            allow_private_hosts=False,
+            allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
             resolve_agent=project.agent,
             system=_system_of(project),
