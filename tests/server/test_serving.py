@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx2
@@ -19,6 +19,7 @@ import pytest
 from server_stage import KEY, configuration, served
 
 from roost.core.errors import ConfigError, ConflictError, UsageError
+from roost.server import serve
 from roost.server.models import ServerSettings
 from roost.server.sockets import listen, owner_of
 from scripted_model.scenario import Barrier, scenario, step
@@ -30,12 +31,12 @@ SCRIPT = Path(__file__).with_name("serving_process.py")
 class Process:
     """A running server process."""
 
-    def __init__(self, folder: Path, model: ScriptedModel, watched: str) -> None:
+    def __init__(self, folder: Path, model: ScriptedModel, watched: str, stdin: int) -> None:
         (folder / "project").mkdir()
         self.folder = folder
         self.process = subprocess.Popen(
             [sys.executable, str(SCRIPT), str(folder), json.dumps(configuration(model)), watched],
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -59,9 +60,11 @@ class Process:
 
 
 @contextmanager
-def running(folder: Path, watched: str = "", script: object = None) -> Iterator[Process]:
+def running(
+    folder: Path, watched: str = "", script: object = None, stdin: int = subprocess.PIPE
+) -> Iterator[Process]:
     with ScriptedModel(script or scenario(default="pong"), api_key=KEY) as model:
-        server = Process(folder, model, watched)
+        server = Process(folder, model, watched, stdin)
         try:
             yield server
         finally:
@@ -138,6 +141,42 @@ def test_a_server_ends_with_its_standard_input(tmp_path: Path) -> None:
         server.process.stdin.close()
         server.process.stdin = None
         server.ends_within(5)
+
+
+def test_what_a_killed_server_left_is_swept_up(tmp_path: Path) -> None:
+    with running(tmp_path) as killed:
+        killed.process.kill()
+        killed.process.wait()
+        left = killed.left_behind()
+        assert {path.suffix for path in left} == {".json", ".token"}
+
+    async def run() -> None:
+        async with served(tmp_path):
+            assert not any(path.exists() for path in left)
+
+    asyncio.run(run())
+
+
+def test_an_input_that_has_ended_already_ends_the_server(tmp_path: Path) -> None:
+    with running(tmp_path, watched="stdin", stdin=subprocess.DEVNULL) as server:
+        server.ends_within(5)
+
+
+def test_a_connection_that_asks_nothing_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "HEAD_SECONDS", 0.2)
+
+    async def run() -> None:
+        async with served(tmp_path) as stage:
+            reader, writer = await asyncio.open_connection("127.0.0.1", stage.place.port)
+            writer.write(b"GET / HTTP/1.1\r\nHo")
+            async with asyncio.timeout(5):
+                with suppress(ConnectionResetError):
+                    assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(run())
 
 
 def test_a_taken_port_is_told_with_its_owner(tmp_path: Path) -> None:

@@ -107,16 +107,16 @@ def test_the_status_lists_who_is_busy_and_abort_ends_it(tmp_path: Path) -> None:
         assert (await stage.http.get("/session/status")).json() == {session_id: {"type": "busy"}}
         turn = (await stage.http.get(f"/session/{session_id}/turns")).json()[0]["id"]
         wrong = await stage.http.post(
-            f"/session/{session_id}/abort", params={"turnID": "trn_other"}
+            f"/session/{session_id}/abort", params={"turn_id": "trn_other"}
         )
         assert wrong.json() is False
         assert (await stage.http.get("/session/status")).json() != {}
-        right = await stage.http.post(f"/session/{session_id}/abort", params={"turnID": turn})
+        right = await stage.http.post(f"/session/{session_id}/abort", params={"turn_id": turn})
         assert right.json() is True
         answer = (await waiting).json()
         assert answer["info"]["error"]["name"] == "MessageAbortedError"
         assert (await stage.http.get("/session/status")).json() == {}
-        again = await stage.http.post(f"/session/{session_id}/abort", params={"turnID": turn})
+        again = await stage.http.post(f"/session/{session_id}/abort", params={"turn_id": turn})
         assert again.json() is False
         assert (await stage.http.post(f"/session/{session_id}/abort")).json() is True
 

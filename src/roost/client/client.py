@@ -173,7 +173,7 @@ class Client:
         mode: CancelMode = "forced",
     ) -> bool:
         """Stop the running turn; with `turn_id` only that one, False if it does not run."""
-        query = {"actorID": actor_id, "turnID": turn_id, "mode": mode}
+        query = {"agent_id": actor_id, "turn_id": turn_id, "mode": mode}
         return await self._connection.ask("POST", f"/session/{session_id}/abort", bool, query=query)
 
     # The queue

@@ -57,6 +57,7 @@ def advertised(
         socket=str(listening.socket) if listening.socket else None,
         token_file=str(listening.token_file) if listening.token_file else None,
     )
+    _sweep(state / FOLDER)
     written = [path, *([listening.token_file] if listening.token_file else [])]
     try:
         if listening.token_file is not None:
@@ -66,3 +67,16 @@ def advertised(
     finally:
         for file in written:
             file.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what servers left that were killed."""
+    for file in folder.glob("*.json"):
+        try:
+            pid = msgspec.json.decode(file.read_bytes(), type=Advert).pid
+            os.kill(pid, 0)
+        except (ProcessLookupError, msgspec.MsgspecError):
+            file.unlink(missing_ok=True)
+            file.with_suffix(".token").unlink(missing_ok=True)
+        except (OSError, OverflowError):
+            continue  # it lives, or cannot be looked at

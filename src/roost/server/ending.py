@@ -90,7 +90,10 @@ def _stdin_watched(wanted: bool, stop: asyncio.Event) -> Generator[None]:
             loop.remove_reader(0)
             stop.set()
 
-    loop.add_reader(0, read)
+    try:
+        loop.add_reader(0, read)
+    except OSError:  # a file or /dev/null, whose end is always there
+        stop.set()
     try:
         yield
     finally:

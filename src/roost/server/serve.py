@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from socket import socket
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -19,6 +19,9 @@ from roost.server.models import Listening, ServerSettings
 from roost.server.origins import Origins, bracketed
 from roost.server.service import Service
 from roost.server.sockets import listen
+
+HEAD_SECONDS: Final = 20.0
+"""How long a new connection may take to send the head of its first request."""
 
 
 async def serve(
@@ -115,8 +118,23 @@ async def _stop(server: uvicorn.Server) -> None:
 
 
 class _Protocol(H11Protocol):
-    """A connection that its request can cut: `scope["state"]["abort"]`."""
+    """A connection that its request can cut (`scope["state"]["abort"]`), and that ends if no
+    request ever comes.
+    """
+
+    _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self.app_state: dict[str, Any] = {**self.app_state, "abort": transport.abort}
+        self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        # The base class has None there until the first request, which its types do not say.
+        if vars(self).get("cycle") is None:
+            self.transport.abort()

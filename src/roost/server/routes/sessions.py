@@ -62,11 +62,11 @@ class ChangeBody(Struct, frozen=True):
     """Rename only if nobody else did since."""
 
 
-class AbortQuery(Struct, frozen=True, rename=wire_name):
-    """Which turn is meant; without it, whatever runs."""
+class AbortQuery(Struct, frozen=True):
+    """Which actor and which of its turns is meant; without a turn, whatever runs."""
 
     turn_id: str | None = None
-    actor_id: str = MAIN
+    agent_id: str = MAIN
     mode: CancelMode = "forced"
 
 
@@ -162,14 +162,14 @@ async def list_children(call: Call[NoQuery, None]) -> list[Session]:
 
 
 async def abort_session(call: Call[AbortQuery, None]) -> bool:
-    """Stop the running turn. With `turnID`: false if that turn is not running any more.
+    """Stop the running turn. With `turn_id`: false if that turn is not running any more.
 
     What waits in the queue stays there.
     """
     session = await call.session()
     query = call.query
     stopped = await call.service.runtime.abort(
-        session.id, actor_id=query.actor_id, turn_id=query.turn_id, mode=query.mode
+        session.id, actor_id=query.agent_id, turn_id=query.turn_id, mode=query.mode
     )
     return stopped or query.turn_id is None
 
