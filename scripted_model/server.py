@@ -190,7 +190,7 @@ class ScriptedModel:
         """Serve until `request_stop`; for a process that is nothing else."""
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        listener = socket.create_server(("127.0.0.1", self.port), backlog=_BACKLOG)
+        listener = _listener(self.port)
         self.port = listener.getsockname()[1]
         async with asyncio.TaskGroup() as group:
             server = await asyncio.start_server(
@@ -245,3 +245,19 @@ class ScriptedModel:
         if not connection.is_streaming and not connection.is_closing:
             body = error_body("chat", 400, f"the scripted model failed: {error!r}")
             connection.respond(400, {"content-type": "application/json"}, body)
+
+
+def _listener(port: int) -> socket.socket:
+    """A listening socket whose connections send each write at once.
+
+    asyncio turns off Nagle's algorithm only where the protocol is named.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener

@@ -29,7 +29,9 @@ def listen(settings: ServerSettings) -> socket.socket:
 def _tcp(hostname: str, port: int) -> socket.socket:
     host = LOOPBACK if hostname.lower() == "localhost" else hostname.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio turns off Nagle's algorithm, which would hold back parts of a stream for 40 ms, only
+    # where the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
