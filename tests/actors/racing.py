@@ -23,6 +23,8 @@ def race(stage: Stage) -> None:
         if patiently(lambda who=address: claim(stage, owner, who), stage.path):
             print(address.actor_id)
             time.sleep(0.001)
+    print("done", flush=True)
+    sys.stdin.read()  # who ends is dead, and others may take over what it had
 
 
 def claim(stage: Stage, owner: Owner, address: Address) -> bool:

@@ -94,6 +94,11 @@ def register_many(stage: Stage, number: int) -> list[Address]:
     return stage.do(register)
 
 
+def names_until_done(process: subprocess.Popen[str]) -> list[str]:
+    assert process.stdout is not None
+    return [line.strip() for line in iter(process.stdout.readline, "done\n")]
+
+
 def test_of_processes_that_race_for_an_actor_exactly_one_wins(stage: Stage) -> None:
     racers = register_many(stage, 200)
     processes = [start(stage, "race") for _ in range(3)]
@@ -104,10 +109,11 @@ def test_of_processes_that_race_for_an_actor_exactly_one_wins(stage: Stage) -> N
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    won = [process.communicate(timeout=60)[0].split() for process in processes]
+    won = [names_until_done(process) for process in processes]
+    for process in processes:
+        process.communicate(timeout=60)
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sorted(chain(*won)) == sorted(address.actor_id for address in racers)
     for address in racers:
         (turn,) = stage.read(lambda db, who=address: actors.turns_of(db, who))
         assert (turn.number, turn.fence) == (1, 1)
-    assert sum(bool(names) for names in won) >= 2

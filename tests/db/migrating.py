@@ -44,13 +44,13 @@ async def note(path: Path) -> None:
     database.close()
 
 
-def hold(path: Path, seconds: float) -> None:
-    """Be the long writer."""
+def hold(path: Path) -> None:
+    """Be the long writer, until somebody says a word."""
     connection = open_file(path).connection
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("INSERT INTO meta (key, value) VALUES ('long', '')")
     print("held", flush=True)
-    time.sleep(seconds)
+    input()
     connection.execute("COMMIT")
 
 
@@ -59,6 +59,6 @@ if __name__ == "__main__":
     if what == "upgrade":
         open_file(where, NEWER)
     elif what == "hold":
-        hold(where, float(sys.argv[3]))
+        hold(where)
     else:
         asyncio.run(note(where))

@@ -100,10 +100,10 @@ def test_waiting_for_news_gathers_what_comes_within_the_window() -> None:
     async def go() -> list[str]:
         bus = Bus()
         with bus.subscribe(anything) as news:
-            waiting = asyncio.create_task(news.batch(window=0.05))
+            waiting = asyncio.create_task(news.batch(window=0.2))
             await asyncio.sleep(0)
             bus.publish([delta("a", "1")])
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
             bus.publish([delta("a", "2")])
             return shown(await waiting)
 
