@@ -1,7 +1,7 @@
 """Roost without a surface: everything that the CLI and the server can ask for."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from roost.core.ids import new_id
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
+from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
 from roost.permissions import asks, gate
@@ -35,6 +36,8 @@ from roost.workspace.project import project_of
 DATABASE_NAME: Final = "roost.db"
 _POLL_SECONDS: Final = 1.0
 """How often news of another process on the same database is looked for."""
+_TURN_NEWS: Final = frozenset({"actor.status", "turn.ended", "inbox.updated", "session.deleted"})
+"""What may end a wait for a turn. A look at each delta of an answer would cost more than it."""
 
 
 class Runtime:
@@ -218,7 +221,7 @@ class Runtime:
 
         Raises `NotFoundError` if the prompt is withdrawn meanwhile.
         """
-        with self.bus.subscribe(lambda event: event.session_id == session_id) as news:
+        with self.bus.subscribe(_about_turns(session_id)) as news:
             while True:
                 turn = await self.database.read(lambda db: _turn_of(db, message_id))
                 if turn is not None and turn.phase == "ended":
@@ -231,7 +234,7 @@ class Runtime:
     async def wait_idle(self, session_id: str, actor_id: str = MAIN) -> Actor:
         """Wait until the actor sleeps, and give it."""
         address = Address(session_id, actor_id)
-        with self.bus.subscribe(lambda event: event.session_id == session_id) as news:
+        with self.bus.subscribe(_about_turns(session_id)) as news:
             while True:
                 actor = await self.actor(address)
                 if actor.status == "idle":
@@ -316,6 +319,10 @@ class Runtime:
             return found if limit is None else found[-limit:]
 
         return await self.database.read(read_all)
+
+
+def _about_turns(session_id: str) -> Callable[[Event], bool]:
+    return lambda event: event.session_id == session_id and event.type in _TURN_NEWS
 
 
 def _queued_prompts(db: Reader, address: Address) -> list[Message]:
