@@ -5,6 +5,7 @@ half a second of text at most. Every transaction checks the fence first.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any, Final, assert_never
 
@@ -38,6 +39,8 @@ from roost.turn.reducer import Append, Close, OpenCall, OpenReasoning, OpenText,
 
 SAVE_SECONDS: Final = 0.5
 SAVE_BYTES: Final = 4_096
+SHOW_SECONDS: Final = 0.1
+"""How long a call that the model has begun to write may wait to be stored and shown."""
 MAX_ARGUMENTS: Final = 1024 * 1024
 """Characters of one call's arguments that are kept; a longer call counts as cut off."""
 NOT_RUN: Final = "The answer ended before this call could be run. It had no effect."
@@ -78,8 +81,9 @@ class Recorder:
         self._parts: dict[str, Part] = {}
         self._blocks: dict[str, _Block] = {}
         self._unsaved = 0
-        self._ended: list[Part] = []
-        """Text that ended with the stream and is not stored as ended yet."""
+        self._saved_at = 0.0
+        self._waiting: dict[str, Part] = {}
+        """Parts to be stored with the next write, by id, in order."""
         self._saving = asyncio.Lock()
         self.calls: list[CallDraft] = []
 
@@ -119,7 +123,7 @@ class Recorder:
                     part = ReasoningPart(*self._ids(), text="", time=Span(now_ms()))
                     await self._open(key, part)
                 case OpenCall():
-                    await self._open_call(write)
+                    self._open_call(write)
                 case Close(key=key, metadata=metadata):
                     await self._close(key, metadata)
                 case _:
@@ -130,7 +134,7 @@ class Recorder:
     def _ids(self) -> tuple[str, str, str]:
         return new_id("part"), self.info.session_id, self.info.id
 
-    async def _open_call(self, write: OpenCall) -> None:
+    def _open_call(self, write: OpenCall) -> None:
         part = ToolPart(
             *self._ids(),
             call_id=write.id,
@@ -138,7 +142,8 @@ class Recorder:
             state=ToolPending({}, ""),
             metadata=dict(write.metadata) or None,
         )
-        await self._open(write.key, part)
+        self._blocks[write.key] = _Block(part)
+        self.put_later(part)
 
     async def _open(self, key: str, part: Part) -> None:
         self._blocks[key] = _Block(part)
@@ -177,9 +182,9 @@ class Recorder:
         self.calls.append(CallDraft(part, "".join(block.pieces), complete))
 
     async def save(self) -> None:
-        """Store the text that has streamed since the last time."""
+        """Store the text that has streamed since the last time, and the parts that wait."""
         async with self._saving:
-            pending = [
+            tails = [
                 (block.part.id, "".join(block.unsaved))
                 for block in self._blocks.values()
                 if block.unsaved
@@ -187,45 +192,57 @@ class Recorder:
             for block in self._blocks.values():
                 block.unsaved.clear()
             self._unsaved = 0
-            ended = self._take_ended()
-            if pending or ended:
-                await self._database.write(lambda tx: self._store_tails(tx, pending, ended))
-
-    def _store_tails(
-        self, tx: Transaction, pending: list[tuple[str, str]], ended: tuple[Part, ...]
-    ) -> None:
-        check_fence(tx, self._claim)
-        for part in ended:
-            transcript.put_part(tx, part)
-        for part_id, text in pending:
-            transcript.append_tail(tx, part_id, text)
-        failpoint("delta.saved")
+            self._saved_at = time.monotonic()
+            await self._store(tails, "delta.saved")
 
     async def save_regularly(self) -> None:
-        """Save every half second; runs beside the stream until it is cancelled."""
+        """Save text every half second and new calls sooner; runs beside the stream until it is
+        cancelled.
+        """
         while True:
-            await asyncio.sleep(SAVE_SECONDS)
-            await self.save()
+            await asyncio.sleep(min(SHOW_SECONDS, SAVE_SECONDS))
+            if self._waiting or time.monotonic() >= self._saved_at + SAVE_SECONDS:
+                await self.save()
 
     async def put(self, part: Part) -> None:
         """Store `part` as it now is."""
+        self.put_later(part)
+        await self._put_waiting()
+
+    async def _put_waiting(self) -> None:
+        async with self._saving:
+            await self._store([], "part.put")
+
+    def put_later(self, part: Part) -> None:
+        """Note `part` as it now is; the next write stores it."""
         self._parts[part.id] = part
-        parts = (*self._take_ended(), part)
+        self._waiting[part.id] = part
+
+    async def _store(self, tails: list[tuple[str, str]], point: str) -> None:
+        parts = self._take_waiting()
 
         def store(tx: Transaction) -> None:
             check_fence(tx, self._claim)
-            for one in parts:
-                transcript.put_part(tx, one)
-            failpoint("part.put")
+            for part in parts:
+                transcript.put_part(tx, part)
+            for part_id, text in tails:
+                transcript.append_tail(tx, part_id, text)
+            failpoint(point)
 
-        async with self._saving:
+        if parts or tails:
             await self._database.write(store)
 
-    async def set_tool(self, part_id: str, state: ToolState) -> None:
-        """Move a tool part to its next state."""
+    def _take_waiting(self) -> tuple[Part, ...]:
+        waiting, self._waiting = tuple(self._waiting.values()), {}
+        return waiting
+
+    async def set_tool(self, part_id: str, state: ToolState, *, later: bool = False) -> None:
+        """Move a tool part to its next state; with `later` the next write stores it."""
         part = self._parts[part_id]
         assert isinstance(part, ToolPart)
-        await self.put(msgspec.structs.replace(part, state=state))
+        self.put_later(msgspec.structs.replace(part, state=state))
+        if not later:
+            await self._put_waiting()
 
     def close_open(self) -> None:
         """End what the stream left open, in memory; the next write stores it."""
@@ -234,14 +251,8 @@ class Recorder:
             if isinstance(block.part, ToolPart):
                 self._draft(block, {}, complete=False)
             else:
-                part = _whole(block, now, None)
-                self._parts[part.id] = part
-                self._ended.append(part)
+                self.put_later(_whole(block, now, None))
         self._blocks.clear()
-
-    def _take_ended(self) -> tuple[Part, ...]:
-        ended, self._ended = tuple(self._ended), []
-        return ended
 
     async def drop_attempt(self) -> None:
         """Take out every part of an attempt that failed before it had effects."""
@@ -249,7 +260,7 @@ class Recorder:
         for part in dropped:
             del self._parts[part.id]
         self._blocks.clear()
-        self._ended.clear()
+        self._waiting.clear()
         self.calls.clear()
         self._unsaved = 0
 
@@ -281,9 +292,9 @@ class Recorder:
             for part in self._parts.values()
             if isinstance(part, ToolPart) and is_open(part)
         ]
-        changed = (*self._take_ended(), *unrun, *extra)
-        for part in changed:
-            self._parts[part.id] = part
+        for part in (*unrun, *extra):
+            self.put_later(part)
+        changed = self._take_waiting()
         self.info = info
 
         def store(tx: Transaction) -> None:

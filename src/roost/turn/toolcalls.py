@@ -33,6 +33,8 @@ from roost.turn.world import CallPlace, World
 logger = logging.getLogger(__name__)
 PROGRESS_SECONDS = 0.5
 """How often the state of a running call is stored and shown, at most."""
+FIRST_PROGRESS_SECONDS = 0.05
+"""A call that ends sooner shows no progress, only its result."""
 ABORTED = "The tool was stopped. It may have had effects; check before you repeat it."
 NOT_RUN = "Not run: a call before it in this step was refused by the user."
 
@@ -50,12 +52,14 @@ async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder
     """Run every call that the stream left in `recorder`, and store each result."""
     blocked = False
     invalid = 0
-    for batch in _batches(recorder.calls, plan.tools):
+    batches = list(_batches(recorder.calls, plan.tools))
+    for batch in batches:
         runs = [_Run(world, memory, plan, recorder, draft) for draft in batch]
         if blocked:
             for run in runs:
                 await run.fail(NOT_RUN)
         elif len(runs) == 1:
+            runs[0].ends_step = batch is batches[-1]
             await runs[0].go()
         else:
             async with asyncio.TaskGroup() as group:
@@ -101,8 +105,11 @@ class _Run:
         self._title: str | None = None
         self._metadata: dict[str, Any] = {}
         self._news = asyncio.Event()
+        self._showing: asyncio.Task[None] | None = None
         self.blocked = False
         self.invalid = False
+        self.ends_step = False
+        """The step ends with this call: its result is stored with the end, in one transaction."""
 
     async def go(self) -> None:
         try:
@@ -143,14 +150,15 @@ class _Run:
 
     async def _with_progress(self, parsed: Parsed) -> ToolOutput:
         """Run the tool while its progress is stored from time to time."""
-        showing = asyncio.create_task(self._show_progress())
         try:
             return await parsed.tool.run(parsed.arguments, self._context())
         finally:
-            showing.cancel()
-            await asyncio.gather(showing, return_exceptions=True)
+            if self._showing is not None:
+                self._showing.cancel()
+                await asyncio.gather(self._showing, return_exceptions=True)
 
     async def _show_progress(self) -> None:
+        await asyncio.sleep(FIRST_PROGRESS_SECONDS)
         while True:
             await self._news.wait()
             self._news.clear()
@@ -165,6 +173,8 @@ class _Run:
             self._title = title
         self._metadata.update(metadata)
         self._news.set()
+        if self._showing is None:
+            self._showing = asyncio.create_task(self._show_progress())
 
     def _context(self) -> ToolContext:
         world, place = self._world, self._world.place
@@ -230,7 +240,7 @@ class _Run:
             ToolTime(self._start, now_ms()),
             attachments or None,
         )
-        await self._recorder.set_tool(self._part_id, done)
+        await self._recorder.set_tool(self._part_id, done, later=self.ends_step)
 
     async def fail(self, words: str, *, interrupted: bool = False, denied: bool = False) -> None:
         """End the call as an error that says `words`."""
@@ -242,7 +252,7 @@ class _Run:
         failed = ToolFailed(
             self._input, clean(words), ToolTime(self._start, now_ms()), metadata or None
         )
-        await self._recorder.set_tool(self._part_id, failed)
+        await self._recorder.set_tool(self._part_id, failed, later=self.ends_step)
 
 
 def _words(error: RoostError) -> str:
