@@ -69,7 +69,15 @@ def test_an_actor_is_held_by_one_owner_at_a_time(stage: Stage) -> None:
     stage.send(note(stage.main, "go"))
     claimed(stage)
     assert stage.claim(owner="proc_two") is None
-    assert stage.claim() is None
+
+
+def test_a_process_takes_back_what_it_could_not_put_to_rest(stage: Stage) -> None:
+    stage.send(note(stage.main, "go"))
+    lost = claimed(stage)
+    again = stage.claim()
+    assert again is not None
+    assert again.took_over
+    assert again.turn.fence > lost.turn.fence
     assert len(turns(stage)) == 1
 
 

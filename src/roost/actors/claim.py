@@ -38,10 +38,14 @@ def claim(
     budgets: Budgets,
     reason: Reason = "prompt",
 ) -> Claim | None:
-    """Take `address` for a new turn; None if another process holds it or nothing waits for it."""
+    """Take `address` for a new turn; None if another process holds it or nothing waits for it.
+
+    A process asks only for what it is not running. If its own name still stands there, the end of
+    its last turn could not be stored, and the turn counts as interrupted.
+    """
     now = now_ms()
     actor = store.find(tx, address)
-    if actor is None or is_held(actor, now, is_dead):
+    if actor is None or (actor.owner != owner and is_held(actor, now, is_dead)):
         return None
     took_over = actor.owner is not None
     if took_over:

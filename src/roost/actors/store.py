@@ -130,6 +130,11 @@ def not_idle(db: Reader, session_id: str | None = None) -> list[Actor]:
     return [actor_from_row(row) for row in rows]
 
 
+def owners(db: Reader) -> set[str]:
+    """Every process that an actor names as its owner."""
+    return {row["owner"] for row in db.all("SELECT DISTINCT owner FROM actor") if row["owner"]}
+
+
 def owned_by(db: Reader, owner: str) -> list[Actor]:
     """The actors that a process runs."""
     rows = db.all("SELECT * FROM actor WHERE owner = ?", (owner,))

@@ -38,6 +38,7 @@ Kind = Literal[
 _ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _STAMP_BITS: Final = 48
 _COUNTER_BITS: Final = 12
+_DAY_MS: Final = 86_400_000
 _PAIRS: Final = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 _RANDOM_BITS: Final = 128
 """More than 62**14 can hold, so that no character is likelier than another."""
@@ -62,13 +63,23 @@ def stamp_of(identifier: str) -> int | None:
         return None
 
 
+def is_from_the_future(identifier: str) -> bool:
+    """Whether an id claims to be made more than a day from now: later ones could not follow."""
+    stamp = stamp_of(identifier)
+    if stamp is None:
+        return False
+    ahead = (stamp - (now_ms() << _COUNTER_BITS)) % (1 << _STAMP_BITS)
+    return _DAY_MS << _COUNTER_BITS < ahead < 1 << (_STAMP_BITS - 1)
+
+
 def new_id(kind: Kind, after: str | None = None) -> str:
     """Make an id of `kind` that sorts after every earlier one of this process and after `after`.
 
     `after` may come from a client whose clock runs ahead; an id of a foreign shape is ignored.
     """
     floor = 0
-    if after is not None and (seen := stamp_of(after)) is not None:
+    seen = None if after is None or is_from_the_future(after) else stamp_of(after)
+    if seen is not None:
         high = (now_ms() << _COUNTER_BITS) & ~((1 << _STAMP_BITS) - 1)
         floor = (high | seen) + 1
     stamp = _next_stamp(floor)

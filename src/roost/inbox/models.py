@@ -17,7 +17,7 @@ State = Literal["queued", "delivered", "rejected", "expired"]
 PromptPart = TextPart | FilePart | AgentPart
 
 
-class Address(Struct, frozen=True):
+class Address(Struct, frozen=True, rename=wire_name):
     """An actor."""
 
     session_id: str

@@ -6,7 +6,7 @@ from typing import Final
 
 from roost.permissions.shell_words import Folders, Script, Simple, plain_word
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_./-]+(?: [A-Za-z0-9_./=-]+)*")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_./-]+(?: (?:--[a-z-]+=)?[A-Za-z0-9_./-]+)*")
 _NOT_PLAIN: Final = re.compile(
     r"(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|in|function|select|time|coproc"
     r"|export|declare|typeset|local|readonly|unset|unsetenv)(?: |$)"

@@ -13,7 +13,7 @@ from roost.actors.owner import Owner
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, NotFoundError, UsageError
-from roost.core.ids import new_id
+from roost.core.ids import is_from_the_future, new_id
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
@@ -170,6 +170,8 @@ class Runtime:
         return accepted
 
     async def _body(self, address: Address, given: PromptInput) -> PromptBody:
+        if given.message_id is not None and is_from_the_future(given.message_id):
+            raise UsageError(f"{given.message_id} is an id from the future; check the clock")
         session = await self.session(address.session_id)
         project = await self.projects.open(Path(session.directory))
         agent, model = await self.worlds.choice(project, given, address)

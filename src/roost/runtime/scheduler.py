@@ -9,15 +9,19 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from roost.actors import claim as claims
-from roost.actors.models import Actor, Budgets, Claim, Reason
+from roost.actors import store as actors
+from roost.actors.models import Actor, Budgets, Claim, Ending, Reason
 from roost.actors.owner import Owner
+from roost.actors.settle import settle
 from roost.core.errors import RoostError, StorageError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
+from roost.inbox.drain import drain
 from roost.inbox.models import Address
 from roost.permissions.asks import withdraw_lost
+from roost.sessions.models import ModelName
 from roost.turn.driver import TurnRun
 from roost.turn.world import World
 
@@ -123,12 +127,41 @@ class Scheduler:
             await asyncio.sleep(RETRY_SECONDS)
             return True
         except RoostError as error:
-            self._report(address, error)
+            await self._refuse(address, reason, error)
             return False
         except Exception as error:
             logger.exception("the actor %s could not be run", address.actor_id)
-            self._report(address, RoostError(f"Roost itself failed: {error!r}"))
+            await self._refuse(address, reason, RoostError(f"Roost itself failed: {error!r}"))
             return False
+
+    async def _refuse(self, address: Address, reason: Reason, error: RoostError) -> None:
+        """Let a turn that cannot even begin fail, with the mail that it was for.
+
+        For example the folder is gone or its configuration is faulty. Left in the queue, the mail
+        would wake the actor again and again.
+        """
+        self._report(address, error)
+        shown = {"name": "UnknownError", "data": {"message": error.message}}
+
+        def fail(tx: Transaction) -> None:
+            claimed = claims.claim(
+                tx,
+                address,
+                owner=self._owner.id,
+                is_dead=self._owner.is_dead,
+                budgets=Budgets(),
+                reason=reason,
+            )
+            if claimed is not None:
+                actor = claimed.actor
+                model = ModelName(*(actor.model or "/").split("/", 1))
+                drain(tx, address, claimed.turn.id, agent=actor.agent, model=model)
+                settle(tx, claimed, Ending(outcome="failure", error=shown))
+
+        try:
+            await self._database.write(fail)
+        except StorageError as storage_error:
+            self._report(address, storage_error)
 
     async def _claim(self, address: Address, reason: Reason) -> Claim | None:
         budgets = await self.budgets_of(address.session_id)
@@ -168,16 +201,18 @@ class Scheduler:
 
     async def _beat(self) -> None:
         """Renew the leases, and stop turns that another process asked to stop."""
+        await asyncio.sleep(claims.RENEW_SECONDS)
+        self._owner.remove_dead(await self._database.read(actors.owners))
         while True:
             await asyncio.sleep(claims.RENEW_SECONDS)
             if not self._running:
                 continue
             try:
-                actors = await self._database.write(self._renew)
+                held = await self._database.write(self._renew)
             except StorageError as error:
                 logger.warning("leases were not renewed: %s", error.message)
                 continue
-            for actor in actors:
+            for actor in held:
                 if actor.cancel == "forced":
                     self.stop(actor.address, actor.current_turn)
 

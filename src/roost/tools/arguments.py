@@ -89,6 +89,8 @@ def _fits(value: object, kind: Any) -> bool:
 
 
 def _unknown(tools: Mapping[str, Tool[Any]], name: str) -> str:
+    if not tools:
+        return "No tool is run any more in this turn. Report in words."
     near = get_close_matches(name[:_NAME_SHOWN], list(tools), n=1)
     guess = f" Did you mean {near[0]}?" if near else ""
     shown = cut(clean(name), _NAME_SHOWN)

@@ -161,6 +161,8 @@ async def end_early(world: World, memory: Memory, ending: Ending, error: Message
         if ending.outcome == "failure":
             _tell_error(tx, memory, error)
         withdraw_open(tx, memory.claim.turn.id)
-        return settle(tx, memory.claim, ending)
+        result = memory.recorder.info.id if memory.recorder else ending.result_message_id
+        shown = msgspec.structs.replace(ending, result_message_id=result)
+        return settle(tx, memory.claim, shown)
 
     return await world.database.write(store)

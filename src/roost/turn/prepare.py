@@ -36,12 +36,14 @@ class Plan(Struct, frozen=True):
     info: AssistantInfo
     """The head of the message that the step will write."""
     tools: Mapping[str, Tool[Any]]
+    """What may be run; nothing in a closing step, although the model still sees its tools."""
 
 
 def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     """The request that `action` asks for."""
     tools = world.tools(facts.agent, facts.model)
-    return Plan(_request(world, memory, facts, action, tools), _head(world, memory, facts), tools)
+    request = _request(world, memory, facts, action, tools)
+    return Plan(request, _head(world, memory, facts), {} if action.closing else tools)
 
 
 def _request(

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from roost.core.errors import DeniedError, UsageError
+from roost.core.text import cut
 
 
 class Located(Struct, frozen=True):
@@ -57,10 +58,13 @@ class Guard:
         base = cwd or self.root
         joined = base / _home_expanded(_checked(given))
         path = Path(os.path.normpath(joined))
-        real = _real(joined)
-        via_link = real != _without_links(path, base)
-        if not real.exists():
-            real = _other_normal_form(real)
+        try:
+            real = _real(joined)
+            via_link = real != _without_links(path, base)
+            if not real.exists():
+                real = _other_normal_form(real)
+        except OSError as error:
+            raise UsageError(f"{cut(given, 80)!r} cannot be a path: {error.strerror}") from error
         return Located(path=path, real=real, inside=self.contains(real), via_link=via_link)
 
     def contains(self, real: Path) -> bool:
