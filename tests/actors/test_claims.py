@@ -69,6 +69,7 @@ def test_an_actor_is_held_by_one_owner_at_a_time(stage: Stage) -> None:
     stage.send(note(stage.main, "go"))
     claimed(stage)
     assert stage.claim(owner="proc_two") is None
+    assert len(turns(stage)) == 1
 
 
 def test_a_process_takes_back_what_it_could_not_put_to_rest(stage: Stage) -> None:
@@ -78,7 +79,7 @@ def test_a_process_takes_back_what_it_could_not_put_to_rest(stage: Stage) -> Non
     assert again is not None
     assert again.took_over
     assert again.turn.fence > lost.turn.fence
-    assert len(turns(stage)) == 1
+    assert [turn.outcome for turn in turns(stage)] == ["interrupted", None]
 
 
 def test_silence_is_not_death(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
