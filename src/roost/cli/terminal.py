@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import select
 import stat
 from collections.abc import Mapping
 from typing import Final, Literal, TextIO
@@ -26,6 +27,8 @@ _CODES: Final[dict[Colour, str]] = {
 
 _NOBODY_THERE: Final = {errno.EPIPE, errno.EIO, errno.EBADF, errno.ENXIO}
 """The reader left, the terminal went away, the stream was closed."""
+_AT_ONCE: Final = 1_000
+"""Characters that fit into a pipe that has room for anything (4,096 bytes)."""
 
 
 class Look(Struct, frozen=True):
@@ -84,6 +87,19 @@ class Output:
         """There was a reader, and it has left."""
         return self.broken and self._stream is not None
 
+    def is_ready(self, text: str) -> bool:
+        """Whether `text` can be written without waiting for whoever reads.
+
+        Never of a terminal, which may have room for less than it says.
+        """
+        if self.broken or self._stream is None or not text:
+            return True
+        if len(text) > _AT_ONCE or is_terminal(self._stream):
+            return False
+        with contextlib.suppress(OSError, ValueError):
+            return _writable(self._stream.fileno(), seconds=0)
+        return False
+
     def write(self, text: str) -> None:
         """Write `text`; characters that the stream's encoding lacks become `?`.
 
@@ -110,11 +126,12 @@ def _write_all(descriptor: int, data: bytes) -> None:
         try:
             view = view[os.write(descriptor, view) :]
         except BlockingIOError:
-            _wait_writable(descriptor)
+            # Another program made our shared terminal non-blocking: wait as a blocking one would.
+            _writable(descriptor)
 
 
-def _wait_writable(descriptor: int) -> None:
-    """Another program made our shared terminal non-blocking; wait as a blocking one would."""
-    import select  # seldom needed
-
-    select.select([], [descriptor], [])
+def _writable(descriptor: int, seconds: float | None = None) -> bool:
+    """Whether something can be written within `seconds`; None: wait until it can."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(None if seconds is None else seconds * 1000))

@@ -121,7 +121,8 @@ def _nothing() -> ConfigError:
         hint="Do one of these:\n"
         f"- set a key: {', '.join(variables)}\n"
         "- start Ollama, LM Studio or llama.cpp on this machine\n"
-        "- pip install 'roost[local]' and put a .gguf file into Roost's models folder\n"
+        "- install Roost's extra `local` (in a checkout: pip install '.[local]') and put a .gguf"
+        " file into its models folder\n"
         "- name a provider in roost.json: provider.<id>.options.baseURL and models\n"
         "Then choose with -m provider/model, or leave the choice to Roost.",
     )

@@ -63,7 +63,7 @@ class LocalServers:
         Raises ModelError when it cannot be started.
         """
         if not runtime_is_installed():
-            raise ModelError("bad_request", "local models need: pip install 'roost[local]'")
+            raise ModelError("bad_request", "local models need Roost's extra `local`")
         try:
             path = str(find_model(model.id, self._environment))
         except NotFoundError as error:

@@ -91,15 +91,19 @@ class TextScreen:
         await self._write(chunks)
 
     async def _write(self, chunks: list[Chunk]) -> None:
-        if chunks:
-            await asyncio.to_thread(self._write_now, chunks)
-            if self._answer.lost:
-                self._reader_left()
-
-    def _write_now(self, chunks: list[Chunk]) -> None:
         outputs = {"answer": self._answer, "notes": self._notes}
         for chunk in _merged(chunks):
-            outputs[chunk.stream].write(chunk.text)
+            await _write(outputs[chunk.stream], chunk.text)
+        if self._answer.lost:
+            self._reader_left()
+
+
+async def _write(output: Output, text: str) -> None:
+    """Write `text`, on another thread if that may take long: waking one costs more than writing."""
+    if output.is_ready(text):
+        output.write(text)
+    else:
+        await asyncio.to_thread(output.write, text)
 
 
 def _merged(chunks: list[Chunk]) -> list[Chunk]:
@@ -167,6 +171,6 @@ class JsonScreen:
 
     async def _write(self, lines: list[str]) -> None:
         if lines:
-            await asyncio.to_thread(self._output.write, "".join(lines))
+            await _write(self._output, "".join(lines))
             if self._output.lost:
                 self._reader_left()

@@ -1,6 +1,6 @@
 """Every other API (Bedrock, Google's own, Azure, …) through pydantic-ai's direct streaming calls.
 
-pydantic-ai comes with the extra `roost[providers]` and is imported when such a model is called. It
+pydantic-ai comes with the extra `providers` and is imported when such a model is called. It
 is seen through `Any`, so that Roost needs neither it nor its types.
 """
 
@@ -97,7 +97,7 @@ def build(model: Model) -> Any:
         raise ModelError(
             "bad_request",
             f"{model.provider} needs packages that are not installed:"
-            f" pip install 'roost[providers]' ({error})",
+            f" install Roost's extra `providers` (in a checkout: pip install '.[providers]') ({error})",
         ) from error
 
 
