@@ -20,8 +20,8 @@ With a real model: set its key, such as ANTHROPIC_API_KEY or OPENAI_API_KEY (or 
   make demo MODEL=anthropic/claude-sonnet-5-5    does the same with that model, and
   roost run "what does this project do?"         works in any folder of yours."""
 _INSTALL = """\
-The embedded model needs a program and a file that are not installed: `make local` brings both (a tiny
-model, for a first try). Any other .gguf file may be put into {folder}."""
+The embedded model needs a program and a file that are not installed: `make local` brings both
+(a tiny model, for a first try). Any other .gguf file may be put into {folder}."""
 
 
 def main() -> int:

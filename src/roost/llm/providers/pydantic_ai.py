@@ -96,8 +96,8 @@ def build(model: Model) -> Any:
     except ImportError as error:
         raise ModelError(
             "bad_request",
-            f"{model.provider} needs packages that are not installed:"
-            f" install Roost's extra `providers` (in a checkout: pip install '.[providers]') ({error})",
+            f"{model.provider} needs packages that are not installed ({error}): install Roost's"
+            " extra `providers` (in a checkout: pip install '.[providers]')",
         ) from error
 
 
