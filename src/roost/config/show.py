@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from roost.config.jsonc import KeyPath, show_key
-from roost.config.loaded import ConfigLayer, Loaded
+from roost.config.loaded import Loaded
 from roost.config.merge import Merge
 
 MASK: Final = "••••"
@@ -47,11 +47,6 @@ def _merged(loaded: Loaded) -> dict[str, Any]:
     for layer in loaded.layers:
         merge.add(layer)
     return merge.value
-
-
-def masked_layer(layer: ConfigLayer) -> dict[str, Any]:
-    """One layer as JSON data without secrets."""
-    return _shown(layer.value, (), layer.references)
 
 
 def _look_up(value: Any, path: KeyPath) -> Any:

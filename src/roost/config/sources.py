@@ -18,6 +18,9 @@ NO_PROJECT_VARIABLE: Final = "ROOST_DISABLE_PROJECT_CONFIG"
 
 _OWN: Final = ("roost.json", "roost.jsonc")
 _FOREIGN: Final = ("opencode.json", "opencode.jsonc")
+PROJECT_FILES: Final = (*_OWN, *_FOREIGN)
+PROJECT_FOLDERS: Final = (".roost", ".opencode")
+"""What configures Roost in a repository; of two folders beside each other the first counts."""
 _PAGES: Final[dict[str, Literal["agent", "command"]]] = {
     "agent": "agent",
     "agents": "agent",
@@ -133,7 +136,7 @@ def project_folders(directory: Path, home: Path) -> list[Path]:
 
 
 def _dot_folder(folder: Path, paths: Paths) -> Path | None:
-    for name in (".roost", ".opencode"):
+    for name in PROJECT_FOLDERS:
         dot = folder / name
         if dot.is_dir() and not any(dot == own or dot in own.parents for own in paths.all):
             return dot

@@ -6,7 +6,6 @@ A dialect (`providers/`) turns a `ModelRequest` into bytes and the bytes of the 
 
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 
 Dialect = Literal["openai-chat", "openai-responses", "anthropic", "pydantic-ai"]
@@ -296,8 +295,3 @@ class ModelError(Exception):
         self.body = body
         """The provider's answer, keys redacted, at most 2,000 characters."""
         self.headers = headers or {}
-
-
-def encode_json(value: object) -> bytes:
-    """`value` as JSON; msgspec refuses lone surrogates, so the bytes are always valid UTF-8."""
-    return msgspec.json.encode(value)

@@ -121,10 +121,6 @@ class Source:
     def _env(self) -> tuple[str, ...]:
         return self._config.env + (self._known.env if self._known else ())
 
-    def has_key(self) -> bool:
-        """Whether a key is set, in the configuration or the environment."""
-        return bool(self._settings.api_key) or any(self._environment.get(v) for v in self._env())
-
     def _key(self, base_url: str) -> str:
         if self._settings.api_key:
             return self._settings.api_key

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from roost.config.loaded import LayerKind, PermissionLayer
+from roost.config.sources import PROJECT_FILES, PROJECT_FOLDERS
 from roost.permissions.models import Layer, Rank, Rule
 from roost.permissions.rules import rules_of, rules_of_tools
 from roost.permissions.wildcards import OUTSIDE, READ_ONLY
 
-_CONFIG_FILES: Final = ("roost.json", "roost.jsonc", "opencode.json", "opencode.jsonc")
 _EXAMPLES: Final = ("*.env.example", "*.env.sample", "*.env.template")
 
 
@@ -20,7 +20,7 @@ def _defaults() -> tuple[Rule, ...]:
     rules += [Rule("read", pattern, "ask") for pattern in ("*.env", "*.env.*", "*.envrc")]
     rules += [Rule("read", pattern, "allow") for pattern in _EXAMPLES]
     # What these hold decides what Roost runs and allows next time.
-    for name in (*_CONFIG_FILES, ".roost/*", ".opencode/*"):
+    for name in (*PROJECT_FILES, *(f"{folder}/*" for folder in PROJECT_FOLDERS)):
         rules += [Rule("edit", pattern, "ask") for pattern in (name, f"*/{name}")]
     rules += [Rule("edit", pattern, "allow") for pattern in (".roost/plans/*", "*/.roost/plans/*")]
     rules += [Rule("edit", OUTSIDE, "ask")]

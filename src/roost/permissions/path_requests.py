@@ -2,23 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
+from roost.config.sources import PROJECT_FILES, PROJECT_FOLDERS
 from roost.permissions.models import PermissionRequest, Traits
 from roost.permissions.wildcards import plain_path
 from roost.workspace.guard import Located
-
-_CONFIG_FILES: Final = {"roost.json", "roost.jsonc", "opencode.json", "opencode.jsonc"}
-_CONFIG_FOLDERS: Final = {".roost", ".opencode"}
 
 
 def is_configuration(path: Path) -> bool:
     """Whether the file decides what Roost runs and allows the next time; plans do not."""
     for index, part in enumerate(path.parts):
         folded = part.casefold()
-        if folded in _CONFIG_FOLDERS and path.parts[index + 1 : index + 2] != ("plans",):
+        if folded in PROJECT_FOLDERS and path.parts[index + 1 : index + 2] != ("plans",):
             return True
-    return path.name.casefold() in _CONFIG_FILES
+    return path.name.casefold() in PROJECT_FILES
 
 
 def spellings(path: Path, root: Path) -> tuple[str, ...]:

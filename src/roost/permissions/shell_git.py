@@ -40,7 +40,8 @@ _SECOND_WORD: Final = {
     "remote": {"get-url"},
 }
 _GETTING: Final = ("--get", "--get-all", "--get-regexp")
-_SECRET_PARTS: Final = ("header", "token", "pass", "secret", "credential", "url")
+_SECRET_PARTS: Final = ("header", "token", "pass", "secret", "credential")
+"""Settings with these in their names are no free reading."""
 _FORCE: Final = ("-f", "--force")
 
 
@@ -98,9 +99,7 @@ def _only_reads(git: GitCall, given: Arguments) -> bool:
         listing = bool(names & set(_LISTING)) or (git.subcommand == "tag" and "-n" in names)
         return names <= _BRANCH_QUIET and (listing or not operands)
     if git.subcommand == "config":
-        secret = any(
-            part in one.lower() for one in operands for part in ("header", "token", "pass")
-        )
+        secret = any(part in one.lower() for one in operands for part in _SECRET_PARTS)
         return given.has(*_GETTING) and names <= {*_GETTING, "--global", "--local"} and not secret
     if git.subcommand == "remote" and not operands:
         return names <= {"-v", "--verbose"}
