@@ -35,7 +35,7 @@ READERS: Final[dict[str, Program]] = {
     **dict.fromkeys(("echo", "true", "false", ":", "expr", "seq", "sleep", "tr"), _TEXT),
     **dict.fromkeys(("basename", "dirname", "whoami", "id", "groups", "uname", "arch"), _TEXT),
     **dict.fromkeys(("nproc", "uptime", "free", "which", "type", "tty", "pwd", "locale"), _TEXT),
-    **dict.fromkeys(("exit", "return", "break", "continue", "shift", "wait"), _TEXT),
+    **dict.fromkeys(("exit", "return", "break", "continue", "shift"), _TEXT),
     **dict.fromkeys(("cat", "tac", "rev", "wc", "comm", "cmp", "readlink", "realpath"), _FILES),
     **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha512sum"), _FILES),
     **dict.fromkeys(("cksum", "b2sum", "base64", "base32", "expand", "unexpand"), _FILES),
@@ -70,7 +70,10 @@ READERS: Final[dict[str, Program]] = {
         pattern_options=("-e", "-f", "--regexp", "--file", "--files", "--type-list"),
         refused=("--pre", "--pre-glob", "--hostname-bin", "-z", "--search-zip", "-L", "--follow"),
     ),
-    "file": Program(values="mfFeP", refused=("-C", "--compile", "-z", "-Z", "-f", "--files-from")),
+    "file": Program(
+        values="mfFeP",
+        refused=("-C", "--compile", "-m", "--magic-file", "-z", "-Z", "-f", "--files-from"),
+    ),
     "strings": Program(values="ntesTw"),
     "od": Program(values="AjNtS"),
     "hexdump": Program(values="efns"),
@@ -81,7 +84,7 @@ READERS: Final[dict[str, Program]] = {
         long=("--arg", "--argjson", "--indent", "--slurpfile", "--rawfile", "--from-file"),
         text=1,
         pattern_options=("-f", "--from-file"),
-        refused=("-L",),
+        refused=("-L", "--library-path", "--slurpfile", "--rawfile", "--argfile"),
     ),
 }
 READERS["egrep"] = READERS["fgrep"] = READERS["grep"]

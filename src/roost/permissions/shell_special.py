@@ -160,12 +160,25 @@ def _read(call: Invocation) -> Use:
 
 
 def _declare(call: Invocation) -> Use:
-    """The assignments are checked with those of the invocation."""
+    """Assignments that are quoted are not among those of the invocation: names are checked here."""
     names = [word for word in call.words[1:] if "=" not in word.text]
     plain = all(word.exact and re.fullmatch(r"\w+", word.text) for word in names)
     exported = call.name == "unset" or not names
     bare = [Assignment(word.text, plain_word("")) for word in names]
-    return Use(plain and (exported or call.name == "local") and all(map(harmless, bare)))
+    given = [_quoted(word) for word in call.words[1:] if "=" in word.text]
+    safe = plain and (exported or call.name == "local") and all(map(harmless, bare))
+    return Use(safe and all(one is not None and harmless(one) for one in given))
+
+
+def _quoted(word: Word) -> Assignment | None:
+    """`word` as the assignment that it is for `declare`; None: its name is not known."""
+    name = re.match(r"([A-Za-z_]\w*)\+?=", word.text if word.exact else word.stem or word.text)
+    return Assignment(name[1], plain_word(word.text[name.end() :])) if name else None
+
+
+def _wait(call: Invocation) -> Use:
+    """`-p` takes a name that may hold code in its index."""
+    return Use(all(re.fullmatch(r"-[fn]|%?\w+|\$!", word.text) for word in call.words[1:]))
 
 
 def _hostname(call: Invocation) -> Use:
@@ -210,5 +223,6 @@ SPECIAL: Final[dict[str, Special]] = {
     "tar": _tar,
     "unzip": _unzip,
     "fd": _fd,
+    "wait": _wait,
     **dict.fromkeys(("export", "local", "readonly", "declare", "typeset", "unset"), _declare),
 }

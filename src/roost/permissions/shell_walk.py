@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from roost.permissions.shell_folders import After, folders_after_cd, union
+from roost.permissions.shell_numbers import PLAIN, plain_comparison, plain_sum, plain_value
 from roost.permissions.shell_words import (
     Assignment,
     Folders,
@@ -32,7 +33,6 @@ _EXPANSION: Final = re.compile(
 _SLICE: Final = re.compile(r"\$\{\w+:[\w $:-]*\}")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\[[\w@*]+\])?")
 _COMPARING: Final = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
-_PLAIN_VALUE: Final = re.compile(r"[\w./:@%+,=~ -]*")
 _READS_VALUE: Final = {"read", "mapfile", "readarray", "getopts", "let"}
 _CHANGES_FOLDER: Final = {"eval", "source", ".", "pushd", "popd", "builtin", "exec"}
 _NO_STATEMENT: Final = {"comment", "file_redirect"}
@@ -267,8 +267,7 @@ class Walk:
         return assignment
 
     def _note(self, assignment: Assignment) -> None:
-        plain = assignment.value.exact and _PLAIN_VALUE.fullmatch(assignment.value.text)
-        self.sets_unplain = self.sets_unplain or not plain
+        self.sets_unplain = self.sets_unplain or not plain_value(assignment.value)
 
     def _command(self, node: "Node", folders: Folders) -> After:
         words: list[Word] = []
@@ -288,8 +287,18 @@ class Walk:
                 self._scan(child, folders)
                 words.append(to_word(child, self.home))
                 before = child
+        if node.type == "declaration_command" and len(words) > len(assignments) + 1:
+            self._note_quoted(words)
         self.commands.append(Simple(tuple(words), tuple(assignments), folders))
         return self._folders_after(words, folders)
+
+    def _note_quoted(self, words: list[Word]) -> None:
+        """`declare "x=…"` assigns too, although it does not look like it."""
+        for word in words[1:]:
+            _, equals, value = word.text.partition("=")
+            if equals or not word.exact:
+                plain = word.exact and PLAIN.fullmatch(value) is not None
+                self.sets_unplain = self.sets_unplain or not plain
 
     def _check_gap(self, before: "Node | None", child: "Node") -> None:
         """Two words of one command have a blank between them, and no bare newline."""
@@ -327,7 +336,7 @@ class Walk:
             case "expansion" | "simple_expansion" | "subscript" | "array":
                 self._expansion(node)
             case "arithmetic_expansion" | "((":
-                self.calculates = True
+                self._calculation(node)
             case "unary_expression" | "binary_expression":
                 self._test(node)
             case "command" | "pipeline" | "list" | "ERROR":
@@ -348,8 +357,14 @@ class Walk:
             self.calculates = True
         elif node.type == "array":
             self.sets_unplain = True
+            self.calculates = self.calculates or "[" in source
         elif node.type == "expansion" and not _EXPANSION.fullmatch(source):
             self.doubts.append("an expansion is not understood")
+
+    def _calculation(self, node: "Node") -> None:
+        """Texts and what commands print may hold code, also where no variable is involved."""
+        self.calculates = True
+        self.sets_unplain = self.sets_unplain or not plain_sum(node)
 
     def _check_words_of_test(self, node: "Node") -> None:
         """In `[ … ]` a bare expansion may become `-v name`, which runs code in the name's index."""
@@ -366,5 +381,6 @@ class Walk:
         written = source_of(operator) if operator is not None else ""
         if written in _COMPARING:
             self.calculates = True
+            self.sets_unplain = self.sets_unplain or not plain_comparison(node)
         elif written in {"-v", "-R"}:
             self.doubts.append("a test reads a variable by its name")
