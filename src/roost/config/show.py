@@ -64,10 +64,11 @@ def _shown(value: Any, path: KeyPath, references: dict[KeyPath, str]) -> Any:
         return [_shown(inner, (*path, index), references) for index, inner in enumerate(items)]
     if path in references:
         return references[path]
-    return MASK if isinstance(value, str) and value and _is_secret(path) else value
+    return MASK if isinstance(value, str) and value and is_secret(path) else value
 
 
-def _is_secret(path: KeyPath) -> bool:
+def is_secret(path: KeyPath) -> bool:
+    """Whether the setting at `path` is one that nobody else should see."""
     names = [piece for piece in path if isinstance(piece, str)]
     if any(name in _SECRET_MAPS for name in names[:-1]):
         return True

@@ -10,9 +10,11 @@ import msgspec
 from roost.actors import store as actors
 from roost.actors.models import Budgets
 from roost.config.paths import Paths
+from roost.config.show import is_secret
 from roost.context.agents import Agent
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
+from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
 from roost.inbox.models import Address
@@ -36,6 +38,8 @@ from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
 
 SERVER_SECRETS = frozenset({"ROOST_SERVER_PASSWORD", "ROOST_CONFIG_CONTENT"})
+_ORDINARY = frozenset({"HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "PWD", "TMPDIR", "TERM"})
+"""Variables that commands need, and that are no secret wherever a configuration names them."""
 DEFAULT_LIMITS: dict[str, float] = {"steps": 1_000, "invalid_calls": 12}
 """Limits of a turn that hold unless the config says otherwise."""
 
@@ -67,9 +71,11 @@ class Worlds:
         """The world of the next turn of `address`."""
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
-        hidden = _secrets(project)
+        environment = self.settings.environment
+        hidden = _secret_variables(project)
+        secrets = _secrets(project, hidden, environment)
         shell = self._shells.setdefault(
-            project.directory, Shell(self.settings.environment, secrets=hidden)
+            project.directory, Shell(environment, secrets=hidden, hidden=secrets)
         )
         rules = _Rules(project, session, self.settings)
         place = Place(
@@ -93,6 +99,7 @@ class Worlds:
             place=place,
             retry=_retry_policy(project),
             hidden_environment=hidden,
+            secrets=secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
             resolve_agent=project.agent,
@@ -184,13 +191,28 @@ def _retry_policy(project: Project) -> RetryPolicy:
     return msgspec.structs.replace(policy, **budgets)
 
 
-def _secrets(project: Project) -> frozenset[str]:
+def _secret_variables(project: Project) -> frozenset[str]:
     """Variables that no child process of a tool may see."""
     providers = project.loaded.config.provider.values()
     named = {name for provider in providers for name in provider.env or ()}
-    for written in project.loaded.references.values():
-        named.update(re.findall(r"\{env:([^}]+)\}", written))
-    return known_key_variables() | SERVER_SECRETS | named
+    for path, written in project.loaded.references.items():
+        if is_secret(path):
+            named.update(re.findall(r"\{env:([^}]+)\}", written))
+    return known_key_variables() | SERVER_SECRETS | (named - _ORDINARY)
+
+
+def _secrets(
+    project: Project, variables: frozenset[str], environment: Mapping[str, str]
+) -> Secrets:
+    """The keys of the providers, wherever they come from, and the server's password."""
+    named = {name: environment[name] for name in variables if name in environment}
+    for name, provider in project.loaded.config.provider.items():
+        options = provider.settings
+        named[f"key of {name}"] = options.api_key or ""
+        named |= {
+            f"{one} of {name}": options.headers[one] for one in options.headers if is_secret((one,))
+        }
+    return Secrets(named)
 
 
 def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:

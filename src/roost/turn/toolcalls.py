@@ -171,7 +171,7 @@ class _Run:
     def _note(self, title: str | None, metadata: dict[str, Any]) -> None:
         if title is not None:
             self._title = title
-        self._metadata.update(metadata)
+        self._metadata.update(self._world.secrets.hide_in(metadata))
         self._news.set()
         if self._showing is None:
             self._showing = asyncio.create_task(self._show_progress())
@@ -216,8 +216,9 @@ class _Run:
 
     async def _complete(self, answer: ToolOutput) -> None:
         place = self._world.place
-        text = clean(answer.output)
-        metadata = dict(answer.metadata)
+        secrets = self._world.secrets
+        text = secrets.hide(clean(answer.output))
+        metadata = secrets.hide_in(dict(answer.metadata))
         if not answer.capped:
             text, spilled = cap(text, place.spill_folder, self._part_id)
             metadata["truncated"] = spilled is not None
@@ -235,7 +236,7 @@ class _Run:
         done = ToolCompleted(
             self._input,
             text,
-            clean(answer.title),
+            secrets.hide(clean(answer.title)),
             metadata,
             ToolTime(self._start, now_ms()),
             attachments or None,
@@ -249,9 +250,8 @@ class _Run:
             metadata["interrupted"] = True
         if denied:
             metadata["denied"] = True
-        failed = ToolFailed(
-            self._input, clean(words), ToolTime(self._start, now_ms()), metadata or None
-        )
+        told = self._world.secrets.hide(clean(words))
+        failed = ToolFailed(self._input, told, ToolTime(self._start, now_ms()), metadata or None)
         await self._recorder.set_tool(self._part_id, failed, later=self.ends_step)
 
 

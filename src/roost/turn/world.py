@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from roost.actors.models import Claim
 from roost.context.agents import Agent
+from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
 from roost.llm.models import Model, ModelRequest, StreamEvent
@@ -76,6 +77,8 @@ class World(Struct, frozen=True, kw_only=True):
     place: Place
     retry: RetryPolicy
     hidden_environment: frozenset[str]
+    secrets: Secrets
+    """What no tool may show."""
     allow_private_hosts: bool
     resolve_model: Callable[[ModelName], Model]
     """Raises `RoostError` for a model that cannot be used."""

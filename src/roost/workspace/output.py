@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from roost.core.secrets import Secrets
 from roost.core.text import decode
 from roost.workspace.terminal_text import shown
 
@@ -56,8 +57,11 @@ class Output(Struct, frozen=True):
 class OutputBuffer:
     """Collects output. The file at `path` is only made when memory does not suffice."""
 
-    def __init__(self, path: Path | None, limits: OutputLimits) -> None:
+    def __init__(
+        self, path: Path | None, limits: OutputLimits, secrets: Secrets | None = None
+    ) -> None:
         self.total = 0
+        self._secrets = (secrets or Secrets({})).stream()
         self._path = path
         self._limits = limits
         self._head = bytearray()
@@ -77,7 +81,10 @@ class OutputBuffer:
         return self.total >= self._limits.file
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes."""
+        """Take in the next bytes, without the secrets in them."""
+        self._keep(self._secrets.feed(data))
+
+    def _keep(self, data: bytes) -> None:
         fitting = len(self._head) + len(self._tail) == self.total
         room = self._limits.head - len(self._head)
         self._head += data[:room]
@@ -105,6 +112,7 @@ class OutputBuffer:
 
     def close(self) -> None:
         """Close the file; what is in memory can still be read."""
+        self._keep(self._secrets.rest())
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -121,6 +129,7 @@ class OutputBuffer:
 
     def result(self) -> Output:
         """Everything so far; the encoding is decided once for all of it."""
+        self._keep(self._secrets.rest())
         tail = bytes(self._tail[-self._limits.tail :])
         omitted = self.total - len(self._head) - len(tail)
         if omitted > 0:

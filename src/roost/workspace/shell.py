@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from roost.core.errors import NotFoundError, RoostError, UsageError
 from roost.core.ids import new_id
+from roost.core.secrets import Secrets
 from roost.workspace.environment import command_environment, marked
 from roost.workspace.orphans import OrphanGuard
 from roost.workspace.output import OutputBuffer, OutputLimits
@@ -26,7 +27,8 @@ from roost.workspace.running import (
 class Shell:
     """Runs commands side by side, with one environment and one guard against orphans.
 
-    `environment` is what commands see, without the variables that `secrets` names. Must be closed.
+    `environment` is what commands see, without the variables that `secrets` names. `hidden` is what
+    their output never shows. Must be closed.
     """
 
     def __init__(
@@ -34,11 +36,13 @@ class Shell:
         environment: Mapping[str, str],
         *,
         secrets: Iterable[str] = (),
+        hidden: Secrets | None = None,
         limits: OutputLimits | None = None,
         program: str | None = None,
         guard: OrphanGuard | None = None,
     ) -> None:
         self._environment = command_environment(environment, secrets=secrets)
+        self._hidden = hidden
         self._limits = limits or OutputLimits()
         self._program = program or shutil.which("bash") or "/bin/sh"
         self._guard = guard or OrphanGuard()
@@ -105,7 +109,7 @@ class Shell:
             running = RunningCommand(
                 command,
                 mark,
-                buffer=OutputBuffer(command.output_path, self._limits),
+                buffer=OutputBuffer(command.output_path, self._limits, self._hidden),
                 program=self._program,
                 environment=marked({**self._environment, **command.environment}, mark),
                 on_output=on_output,
