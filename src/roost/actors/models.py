@@ -64,9 +64,9 @@ class Budgets(Struct, frozen=True):
     limits: dict[str, float] = {}
     used: dict[str, float] = {}
 
-    def left(self, name: str) -> float:
-        """How much of `name` is left; infinite where no limit is set."""
-        return self.limits.get(name, float("inf")) - self.used.get(name, 0)
+    def left(self, name: str, limit: float = float("inf")) -> float:
+        """How much of `name` is left; `limit` holds where the turn has no limit of its own."""
+        return self.limits.get(name, limit) - self.used.get(name, 0)
 
     def spend(self, **amounts: float) -> "Budgets":
         """The budgets after using `amounts` more."""

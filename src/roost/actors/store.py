@@ -11,6 +11,7 @@ from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
+from roost.sessions.models import MAIN
 
 
 def register(tx: Transaction, actor: Actor) -> None:
@@ -53,7 +54,7 @@ def new_main(session_id: str, agent: str) -> Actor:
     now = now_ms()
     return Actor(
         session_id=session_id,
-        actor_id="main",
+        actor_id=MAIN,
         mode="main",
         fronts=True,
         agent=agent,

@@ -15,6 +15,7 @@ from roost.config.loaded import Loaded
 from roost.config.show import masked, settings
 from roost.config.trust import TrustStore
 from roost.core.text import reveal, terminal_safe
+from roost.llm.gguf import model_folder
 
 
 class ConfigOptions(Struct, frozen=True, kw_only=True):
@@ -107,6 +108,6 @@ def _paths(home: Home, loaded: Loaded) -> list[str]:
         f"cache     {paths.cache}",
         f"database  {paths.data / DATABASE_NAME}",
         f"logs      {paths.data / LOG_FOLDER}",
-        f"models    {paths.data / 'models'}",
+        f"models    {model_folder(home.environ)}",
     ]
     return [*lines, *(f"read      {layer.source}" for layer in loaded.layers)]

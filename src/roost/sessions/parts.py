@@ -147,6 +147,15 @@ class Tokens(Struct, frozen=True):
         """All that the provider counted."""
         return self.input + self.output + self.reasoning + self.cache.read + self.cache.write
 
+    def plus(self, other: "Tokens") -> "Tokens":
+        """Those of both."""
+        return Tokens(
+            self.input + other.input,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            CacheTokens(self.cache.read + other.cache.read, self.cache.write + other.cache.write),
+        )
+
 
 class StepStartPart(Struct, frozen=True, tag="step-start", rename=wire_name, omit_defaults=True):
     """A model call begins."""

@@ -139,6 +139,12 @@ def listed(
     return [_from_row(row) for row in rows]
 
 
+def count(db: Reader) -> int:
+    """How many sessions there are."""
+    row = db.one("SELECT count(*) AS n FROM session")
+    return row["n"] if row else 0
+
+
 def children(db: Reader, session_id: str) -> list[Session]:
     """The sessions whose parent this is, oldest first."""
     rows = db.all(

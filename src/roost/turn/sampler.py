@@ -27,7 +27,7 @@ from roost.llm.models import (
     Usage,
 )
 from roost.llm.retry import GiveUp, decide
-from roost.sessions.models import AssistantInfo, MessageError
+from roost.sessions.models import Message, MessageError
 from roost.sessions.parts import CacheTokens, StepFinishPart, Tokens
 from roost.turn.looping import LoopDetector
 from roost.turn.memory import Memory
@@ -54,7 +54,9 @@ class Step(Struct, frozen=True):
     """Calls that could not be read."""
 
 
-class _Looped(Exception):  # noqa: N818
+class _LoopedError(Exception):
+    """The stream repeats `unit` to no end."""
+
     def __init__(self, unit: str) -> None:
         super().__init__(unit)
         self.unit = unit
@@ -78,7 +80,7 @@ class _Attempts:
     def charge(self) -> None:
         """Add the usage of the attempt that just ended, whether it succeeded or not."""
         usage = self.state.usage
-        self.tokens = _sum(self.tokens, usage)
+        self.tokens = self.tokens.plus(_tokens(usage))
         self.cost += price(self.model, usage)
         self.state = msgspec.structs.replace(self.state, usage=Usage())
 
@@ -97,13 +99,9 @@ def price(model: Model, usage: Usage) -> float:
     return total / 1_000_000
 
 
-def _sum(tokens: Tokens, usage: Usage) -> Tokens:
-    return Tokens(
-        tokens.input + usage.input,
-        tokens.output + usage.output,
-        tokens.reasoning + usage.reasoning,
-        CacheTokens(tokens.cache.read + usage.cache_read, tokens.cache.write + usage.cache_write),
-    )
+def _tokens(usage: Usage) -> Tokens:
+    cache = CacheTokens(usage.cache_read, usage.cache_write)
+    return Tokens(usage.input, usage.output, usage.reasoning, cache)
 
 
 async def sample(world: World, memory: Memory, plan: Plan) -> Step:
@@ -116,7 +114,7 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
         await _stream(world, memory, plan, recorder, attempts)
     except ModelError as error:
         return _failed(recorder, attempts, error)
-    except _Looped as loop:
+    except _LoopedError as loop:
         return _repeated(recorder, attempts, loop.unit)
     recorder.close_open()
     finish = attempts.state.finish or "other"
@@ -139,9 +137,10 @@ async def _stream(
         try:
             await _attempt(world, memory, request, recorder, attempts)
         except ModelError as error:
-            if not _mend(memory, error):
+            if _mend(memory, error):
+                await recorder.drop_attempt()
+            else:
                 await _wait(world, memory, recorder, attempts, error)
-            await recorder.drop_attempt()
             messages = suitable(memory, request.messages)
             request = msgspec.structs.replace(request, messages=messages)
         else:
@@ -156,7 +155,7 @@ async def _attempt(
     detectors = {"text": LoopDetector(), "reasoning": LoopDetector()}
     async with asyncio.TaskGroup() as group:
         saving = group.create_task(recorder.save_regularly())
-        failure: ModelError | _Looped | None = None
+        failure: ModelError | _LoopedError | None = None
         try:
             async with aclosing(world.models.stream(request, memory.encoded)) as stream:
                 async for event in stream:
@@ -164,7 +163,7 @@ async def _attempt(
                     attempts.state, writes = reduce(attempts.state, event)
                     if writes:
                         await recorder.write(writes)
-        except (ModelError, _Looped) as error:
+        except (ModelError, _LoopedError) as error:
             failure = error  # raised below: a task group would wrap it
         saving.cancel()
     if failure is not None:
@@ -182,7 +181,7 @@ def _watch(detectors: dict[str, LoopDetector], event: StreamEvent) -> None:
         case _:
             return
     if unit is not None:
-        raise _Looped(unit)
+        raise _LoopedError(unit)
 
 
 def _mend(memory: Memory, error: ModelError) -> bool:
@@ -199,7 +198,10 @@ def _mend(memory: Memory, error: ModelError) -> bool:
 async def _wait(
     world: World, memory: Memory, recorder: Recorder, attempts: _Attempts, error: ModelError
 ) -> None:
-    """Sleep until the next try is due, visibly; raises `error` when there is to be none."""
+    """Drop the attempt and sleep until the next try is due, visibly.
+
+    Raises `error` when there is to be none; what was said until then stays.
+    """
     elapsed = time.monotonic() - attempts.began
     decision = decide(error, attempts.count, elapsed, world.retry, _jitter.random())
     if isinstance(decision, GiveUp):
@@ -212,15 +214,18 @@ async def _wait(
 
 
 def _end(
-    recorder: Recorder, attempts: _Attempts, finish: FinishReason, **changes: Any
-) -> tuple[Any, Store]:
-    info: AssistantInfo = msgspec.structs.replace(
+    recorder: Recorder,
+    attempts: _Attempts,
+    finish: FinishReason,
+    error: MessageError | None = None,
+) -> tuple[Message, Store]:
+    info = msgspec.structs.replace(
         recorder.info,
         time=msgspec.structs.replace(recorder.info.time, completed=now_ms()),
         finish=finish,
         cost=attempts.cost,
         tokens=attempts.tokens,
-        **changes,
+        error=error,
     )
     part = StepFinishPart(
         new_id("part"), info.session_id, info.id, finish, attempts.cost, attempts.tokens
@@ -239,7 +244,7 @@ def _completed(
 def _failed(recorder: Recorder, attempts: _Attempts, error: ModelError) -> Step:
     shown = describe(error, attempts.model)
     recorder.calls.clear()
-    message, store = _end(recorder, attempts, "error", error=shown)
+    message, store = _end(recorder, attempts, "error", shown)
     outcome = Overflow(message, shown) if error.kind == "overflow" else Failed(message, shown)
     return Step(outcome, store, attempts.cost, attempts.tokens.total, 0)
 

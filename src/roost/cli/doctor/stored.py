@@ -15,6 +15,7 @@ from roost.core.errors import StorageError
 from roost.db.connect import connect, explain
 from roost.db.migrations import MIGRATIONS, version_of
 from roost.db.transaction import Reader
+from roost.sessions import store as sessions
 
 LATEST: Final = len(MIGRATIONS)
 
@@ -47,7 +48,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> Finding:
         return fail("database", detail, "Upgrade roost, or set ROOST_HOME to another folder.")
     if version < LATEST:
         return ok("database", f"schema {version}; the next start brings it to {LATEST}")
-    count = connection.execute("SELECT count(*) FROM session").fetchone()[0]
+    count = sessions.count(Reader(connection))
     return ok("database", f"{count} sessions, {size:.1f} MB, schema {version}")
 
 

@@ -9,8 +9,8 @@ from roost.actors.models import Outcome, Turn
 from roost.cli.run.follow import Followed
 from roost.cli.run.stopping import EXIT_CODES, Cause
 from roost.core.errors import LimitError, RoostError
-from roost.sessions.models import Message
-from roost.sessions.parts import CacheTokens, StepFinishPart, TextPart, Tokens
+from roost.sessions.models import MAIN, Message
+from roost.sessions.parts import StepFinishPart, TextPart, Tokens
 
 
 class Ended(Struct, frozen=True):
@@ -90,17 +90,6 @@ def last_text(message: Message | None) -> str:
     return "\n\n".join(p.text for p in parts if isinstance(p, TextPart) and p.text.strip())
 
 
-def add_tokens(total: Tokens, part: StepFinishPart) -> Tokens:
-    """`total` with those of one more step."""
-    new = part.tokens
-    return Tokens(
-        total.input + new.input,
-        total.output + new.output,
-        total.reasoning + new.reasoning,
-        CacheTokens(total.cache.read + new.cache.read, total.cache.write + new.cache.write),
-    )
-
-
 class Usage(Struct, frozen=True):
     """What a run has used."""
 
@@ -111,7 +100,7 @@ class Usage(Struct, frozen=True):
 
     def plus(self, part: StepFinishPart) -> "Usage":
         """With one more step."""
-        return Usage(self.steps + 1, add_tokens(self.tokens, part), self.cost + part.cost)
+        return Usage(self.steps + 1, self.tokens.plus(part.tokens), self.cost + part.cost)
 
 
 def result_fields(
@@ -121,7 +110,7 @@ def result_fields(
     result = followed.result
     return {
         "session": session_id,
-        "actor": result.turn.actor_id if result else "main",
+        "actor": result.turn.actor_id if result else MAIN,
         "turn": result.turn.id if result else None,
         "outcome": end.outcome,
         "text": last_text(result.message if result else None),

@@ -21,7 +21,7 @@ def judge(facts: Facts) -> Action | None:
         return Stop("cancelled")
     if facts.cancel != "graceful":
         return None
-    spent = facts.budgets.used.get(BUDGET, 0) >= LIMIT
+    spent = facts.budgets.left(BUDGET, LIMIT) <= 0
     if facts.steps == 0 or facts.outcome is not None or spent:
         return Stop("cancelled")
     return Sample(closing=True, spend=BUDGET, words=WORDS)

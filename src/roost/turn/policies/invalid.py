@@ -26,7 +26,7 @@ def judge(facts: Facts) -> Action | None:
     kind = classify(step)
     if kind not in {"think-only", "invalid"}:
         return None
-    if facts.budgets.used.get(BUDGET, 0) < facts.budgets.limits.get(BUDGET, LIMIT):
+    if facts.budgets.left(BUDGET, LIMIT) > 0:
         cut = isinstance(step.info, AssistantInfo) and step.info.finish == "length"
         return Inject(BUDGET, TOO_LONG if cut else THINK_ONLY if kind == "think-only" else EMPTY)
     what = "only reasoning" if kind == "think-only" else "nothing"

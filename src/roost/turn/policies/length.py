@@ -22,7 +22,7 @@ def judge(facts: Facts) -> Action | None:
     info = step.info
     if not isinstance(info, AssistantInfo) or info.finish != "length" or not spoken(step):
         return None
-    if facts.budgets.used.get(BUDGET, 0) < facts.budgets.limits.get(BUDGET, LIMIT):
+    if facts.budgets.left(BUDGET, LIMIT) > 0:
         return Inject(BUDGET, WORDS)
     words = "The answer was still cut off at the output limit after it had been continued"
     return Stop("failure", MessageError("MessageOutputLengthError", {"message": words}))

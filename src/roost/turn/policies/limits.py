@@ -7,6 +7,8 @@ from roost.turn.models import Action, Facts, Sample, Stop
 from roost.turn.policies.finish import classify
 
 REPORT: Final = "limit_report"
+REPORTS: Final = 1
+"""Calls that may still be made to report, once a limit is reached."""
 STEPS: Final = "steps"
 TOKENS: Final = "tokens"
 COST: Final = "cost"
@@ -43,7 +45,7 @@ def judge(facts: Facts) -> Action | None:
     before = facts.steps - 1 if taken else facts.steps
     if before <= 0 or (what := reached(facts, before)) is None:
         return None
-    if taken or facts.budgets.used.get(REPORT, 0) >= 1:
+    if taken or facts.budgets.left(REPORT, REPORTS) <= 0:
         words = f"Stopped by the limit of this turn: {what}"
         return Stop("failure", MessageError("LimitError", {"message": words}))
     if facts.step is not None and classify(facts.step) != "continue":

@@ -49,11 +49,11 @@ def _words(period: int, times: int) -> str:
 
 
 def _climb(facts: Facts, what: str, *, hide: bool) -> Action:
-    rung = facts.budgets.used.get(BUDGET, 0)
-    if rung >= facts.budgets.limits.get(BUDGET, LIMIT):
+    if facts.budgets.left(BUDGET, LIMIT) <= 0:
         words = f"Stopped because the model kept repeating itself: {what}"
         return Stop("failure", MessageError("RepetitionError", {"message": words}))
-    return Inject(BUDGET, (REPLAN if rung else REMIND).format(what=what), hide=hide)
+    words = REPLAN if facts.budgets.used.get(BUDGET) else REMIND
+    return Inject(BUDGET, words.format(what=what), hide=hide)
 
 
 def calls_signature(message: Message) -> bytes | None:

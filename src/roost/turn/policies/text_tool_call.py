@@ -18,7 +18,7 @@ def judge(facts: Facts) -> Action | None:
     """Ask for a real call, and leave the false one out of the model's view."""
     if facts.step is None or facts.outcome is None or classify(facts.step) != "text-tool-call":
         return None
-    if facts.budgets.used.get(BUDGET, 0) < facts.budgets.limits.get(BUDGET, LIMIT):
+    if facts.budgets.left(BUDGET, LIMIT) > 0:
         return Inject(BUDGET, WORDS, hide=True)
     words = "The model wrote its tool calls as text, also after it was told how to call tools"
     return Stop("failure", MessageError("InvalidOutputError", {"message": words}))
