@@ -5,6 +5,7 @@ remembered, so that a step costs what is new in it and adapters recognise what t
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, takewhile
 from typing import Final, assert_never
 
 import msgspec
@@ -50,18 +51,23 @@ class View:
     """The request messages of one actor's slice, built once per stored message."""
 
     def __init__(self) -> None:
-        self._built: dict[int, tuple[Message, tuple[Sent, ...]]] = {}
+        self._messages: tuple[Message, ...] = ()
+        self._built: list[tuple[Sent, ...]] = []
 
     def build(self, messages: Sequence[Message]) -> tuple[Sent, ...]:
         """What the model is shown of `messages`, oldest first."""
-        built: dict[int, tuple[Message, tuple[Sent, ...]]] = {}
-        shown: list[Sent] = []
-        for message in messages:
-            known = self._built.get(id(message)) or (message, render(message))
-            built[id(message)] = known
-            shown.extend(known[1])
-        self._built = built
-        return tuple(shown)
+        known = self._known(tuple(messages))
+        self._built[known:] = [render(message) for message in messages[known:]]
+        self._messages = tuple(messages)
+        return tuple(chain.from_iterable(self._built))
+
+    def _known(self, messages: tuple[Message, ...]) -> int:
+        """How many of the first messages are those of last time."""
+        known = self._messages
+        if messages[: len(known)] == known:  # almost always, and then quick: it is the same objects
+            return len(known)
+        pairs = zip(messages, known, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
 
 
 def render(message: Message) -> tuple[Sent, ...]:

@@ -16,8 +16,9 @@ from roost.inbox.store import send
 from roost.permissions.asks import withdraw_open
 from roost.sessions import repair, transcript
 from roost.sessions.models import AssistantInfo, Message, MessageError
+from roost.turn.intake import Taken, received, take
 from roost.turn.memory import Memory
-from roost.turn.models import Action, Inject, Sample, Stop
+from roost.turn.models import Action, Facts, Inject, Sample, Stop
 from roost.turn.sampler import Step
 from roost.turn.world import World
 
@@ -25,12 +26,15 @@ STOPPED = MessageError("MessageAbortedError", {"message": "Stopped by the user"}
 ENDED = MessageError("MessageAbortedError", {"message": "The process was asked to end"})
 
 
-async def apply(world: World, memory: Memory, step: Step | None, action: Action) -> Settled:
-    """Store `step`, carry out `action`; `more` as long as the turn goes on."""
+async def apply(world: World, memory: Memory, step: Step | None, action: Action) -> Facts | Settled:
+    """Store `step` and carry out `action`: how the turn settled, or the facts for what comes next.
+
+    If the turn goes on, the same transaction delivers the mail that came meanwhile.
+    """
     _account(memory, step, action)
     last = _seen(step, action)
 
-    def store(tx: Transaction) -> Settled:
+    def store(tx: Transaction) -> Settled | Taken:
         check_fence(tx, memory.claim)
         failpoint("apply.before")
         if step is not None:
@@ -46,14 +50,15 @@ async def apply(world: World, memory: Memory, step: Step | None, action: Action)
             cost=memory.cost,
         )
         failpoint("apply.stored")
-        return _carry_out(tx, memory, action)
+        settled = _carry_out(tx, memory, action)
+        return take(tx, memory) if settled == "more" else settled
 
-    settled = await world.database.write(store)
+    result = await world.database.write(store)
     failpoint("apply.committed")
     if step is not None:
-        memory.messages.append(last or step.outcome.message)
+        memory.extend([last or step.outcome.message])
         memory.recorder = None
-    return settled
+    return received(world, memory, result) if isinstance(result, Taken) else result
 
 
 def _account(memory: Memory, step: Step | None, action: Action) -> None:

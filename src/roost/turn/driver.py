@@ -11,7 +11,7 @@ from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, STOPPED, apply, end_early
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
-from roost.turn.models import Sample
+from roost.turn.models import Facts, Sample
 from roost.turn.prepare import prepare
 from roost.turn.sampler import sample
 from roost.turn.verdict import verdict
@@ -81,8 +81,8 @@ class TurnRun:
 
 
 async def _drive(world: World, memory: Memory) -> Settled:
+    facts = await intake(world, memory)
     while True:
-        facts = await intake(world, memory)
         action = verdict(facts)
         step = None
         if isinstance(action, Sample):
@@ -90,6 +90,7 @@ async def _drive(world: World, memory: Memory) -> Settled:
             step = await sample(world, memory, plan)
             facts = facts.after(step.outcome)
             action = verdict(facts)
-        settled = await apply(world, memory, step, action)
-        if settled != "more":
-            return settled
+        result = await apply(world, memory, step, action)
+        if not isinstance(result, Facts):
+            return result
+        facts = result

@@ -1,5 +1,7 @@
 """The start of a step: claim the mail, extend the slice, derive the facts."""
 
+from msgspec import Struct
+
 from roost.actors.models import Actor, Budgets, Claim
 from roost.actors.store import check_fence, save_progress
 from roost.core.errors import UsageError
@@ -23,32 +25,46 @@ async def begin(world: World, claim: Claim) -> Memory:
     return Memory(claim, messages)
 
 
+class Taken(Struct, frozen=True):
+    """What a transaction found when it claimed the mail."""
+
+    actor: Actor
+    new: list[Message]
+    budgets: Budgets
+
+
 async def intake(world: World, memory: Memory) -> Facts:
     """Deliver what is queued and give the facts for the next verdict. Raises `StaleFenceError`."""
-    agent, model = _current_choice(memory)
-    budgets = memory.budgets
-
-    def take(tx: Transaction) -> tuple[Actor, list[Message], Budgets]:
-        actor = check_fence(tx, memory.claim)
-        failpoint("drain.before")
-        new = drain(tx, memory.claim.address, memory.claim.turn.id, agent=agent, model=model)
-        refilled = budgets
-        if any(_from_person(message) for message in new):
-            refilled = budgets.refill(REFILLED_BY_A_PERSON)
-            save_progress(
-                tx,
-                memory.claim,
-                budgets=refilled,
-                steps=memory.steps,
-                tokens=memory.tokens,
-                cost=memory.cost,
-            )
-        return actor, new, refilled
-
-    actor, new, memory.budgets = await world.database.write(take)
+    taken = await world.database.write(lambda tx: take(tx, memory))
     failpoint("drain.committed")
-    memory.messages.extend(new)
-    return _facts(world, memory, actor)
+    return received(world, memory, taken)
+
+
+def take(tx: Transaction, memory: Memory) -> Taken:
+    """Deliver what is queued. Changes nothing in `memory`, since `tx` may still fail."""
+    actor = check_fence(tx, memory.claim)
+    failpoint("drain.before")
+    agent, model = _current_choice(memory)
+    new = drain(tx, memory.claim.address, memory.claim.turn.id, agent=agent, model=model)
+    budgets = memory.budgets
+    if any(_from_person(message) for message in new):
+        budgets = budgets.refill(REFILLED_BY_A_PERSON)
+        save_progress(
+            tx,
+            memory.claim,
+            budgets=budgets,
+            steps=memory.steps,
+            tokens=memory.tokens,
+            cost=memory.cost,
+        )
+    return Taken(actor, new, budgets)
+
+
+def received(world: World, memory: Memory, taken: Taken) -> Facts:
+    """The facts once `taken` is committed."""
+    memory.budgets = taken.budgets
+    memory.extend(taken.new)
+    return _facts(world, memory, taken.actor)
 
 
 def _from_person(message: Message) -> bool:
@@ -57,9 +73,8 @@ def _from_person(message: Message) -> bool:
 
 def _current_choice(memory: Memory) -> tuple[str, ModelName]:
     """Agent and model of the newest words said to the actor; for mail that is no prompt."""
-    for message in reversed(memory.messages):
-        if isinstance(message.info, UserInfo):
-            return message.info.agent, message.info.model
+    if memory.user is not None:
+        return memory.user.agent, memory.user.model
     actor = memory.claim.actor
     provider, _, model = (actor.model or "").partition("/")
     return actor.agent, ModelName(provider, model, actor.variant)
@@ -73,6 +88,7 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
         agent=world.resolve_agent(name),
         model=world.resolve_model(choice),
         messages=tuple(memory.messages),
+        user=memory.user,
         budgets=memory.budgets,
         steps=memory.steps,
         elapsed=memory.elapsed,

@@ -1,11 +1,12 @@
 """What a running turn keeps in memory: its slice, what it has used, the step in the works."""
 
 import time
+from collections.abc import Iterable
 
 from roost.actors.models import Budgets, Claim
 from roost.context.view import View
 from roost.llm.providers.cache import EncodingCache
-from roost.sessions.models import Message
+from roost.sessions.models import Message, UserInfo
 from roost.turn.recorder import Recorder
 
 
@@ -14,8 +15,10 @@ class Memory:
 
     def __init__(self, claim: Claim, messages: list[Message]) -> None:
         self.claim = claim
-        self.messages = messages
+        self.messages: list[Message] = []
         """The slice, oldest first; extended, never loaded again."""
+        self.user: UserInfo | None = None
+        """The newest message of the slice that was said to the actor."""
         self.budgets: Budgets = claim.turn.budgets
         self.steps = claim.turn.steps
         self.tokens = claim.turn.tokens
@@ -31,6 +34,14 @@ class Memory:
         self.without_reasoning = False
         """The provider refused a reasoning block of this slice; none is sent any more."""
         self._began = time.monotonic()
+        self.extend(messages)
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add `messages` at the end of the slice."""
+        for message in messages:
+            self.messages.append(message)
+            if isinstance(message.info, UserInfo):
+                self.user = message.info
 
     @property
     def elapsed(self) -> float:

@@ -72,6 +72,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     model: Model
     messages: tuple[Message, ...]
     """The actor's slice, oldest first."""
+    user: UserInfo | None = None
+    """The newest message that was said to the actor."""
     budgets: Budgets
     """As they stood when the step began."""
     steps: int
@@ -96,14 +98,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     def last(self) -> Message | None:
         """The newest message of the slice."""
         return self.messages[-1] if self.messages else None
-
-    @property
-    def last_user(self) -> UserInfo | None:
-        """The newest message that was said to the actor."""
-        for message in reversed(self.messages):
-            if isinstance(message.info, UserInfo):
-                return message.info
-        return None
 
     @property
     def step(self) -> Message | None:

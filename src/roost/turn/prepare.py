@@ -49,7 +49,7 @@ def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
 def _request(
     world: World, memory: Memory, facts: Facts, action: Sample, tools: Mapping[str, Tool[Any]]
 ) -> ModelRequest:
-    user = facts.last_user
+    user = facts.user
     messages = suitable(memory, memory.view.build(facts.messages))
     if action.words:
         reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
@@ -115,7 +115,7 @@ def _stripped(memory: Memory, message: Message) -> Message:
 
 def _head(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
     last = facts.last
-    user = facts.last_user
+    user = facts.user
     actor_id = memory.claim.address.actor_id
     place = world.place
     return AssistantInfo(
