@@ -1,5 +1,6 @@
 import asyncio
 import os
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -288,6 +289,21 @@ def test_nothing_waits_for_a_person(tmp_path: Path, text: str, output: str | Non
         assert result.output.text == output
 
 
+@pytest.mark.skipif(shutil.which("vim") is None, reason="needs vim")
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [
+        ("vim f > out 2>&1; echo $?", "1\n"),
+        ("vim -c 's/a/b/' -c wq f > out 2>&1; cat f", "b\n"),
+        ("vim -es -c 's/a/b/' -c wq f; cat f", "b\n"),
+    ],
+)
+def test_vim_waits_for_nobody_and_still_edits(tmp_path: Path, text: str, output: str) -> None:
+    start = time.monotonic()
+    assert run(tmp_path, f"echo a > f; {text}").output.text == output
+    assert time.monotonic() - start < 15
+
+
 def test_git_neither_opens_an_editor_nor_rewrites_history_unseen(tmp_path: Path) -> None:
     result = run(
         tmp_path,
@@ -414,8 +430,10 @@ def test_a_result_comes_with_what_the_model_must_know(tmp_path: Path) -> None:
         assert "killed by signal SIGKILL" in await told("kill -9 $$")
         assert f"({SLEEP})" in await told("SLEEP &")
         commit = "git init -q .; git add .; git -c user.name=n -c user.email=e commit"
-        for text in ("read x", commit, "python3 -c 'input()'"):
+        asking = "printf 'package name: '; exit 1"
+        for text in ("read x", commit, "python3 -c 'input()'", asking):
             assert "no terminal" in await told(f"touch f; {text}"), text
+        assert "read nothing" in await told("bash")
 
     bench(tmp_path, work)
 

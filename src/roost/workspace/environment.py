@@ -29,6 +29,10 @@ _ANSWERS: Final = {
     # An editor that fails makes `git rebase -i` abort; one that succeeds rewrites history unseen.
     "EDITOR": "false",
     "VISUAL": "false",
+    # Vim takes the terminal from its error output and waits for keys there; it works on with -c,
+    # -s and -es, and fails as soon as it waits for a person.
+    "VIMINIT": "set noswapfile nomore shortmess+=A updatetime=500"
+    "|autocmd CursorHold,CursorHoldI * cquit",
     "GIT_EDITOR": "false",
     "GIT_SEQUENCE_EDITOR": "false",
     "GIT_MERGE_AUTOEDIT": "no",

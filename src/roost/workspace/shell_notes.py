@@ -11,11 +11,17 @@ from roost.workspace.running import LeftRunning, ShellResult
 _TAIL: Final = 4000
 _ASKED: Final = re.compile(
     r"terminal is required|no tty present|not a tty|not a terminal|inappropriate ioctl for device"
-    r"|cannot open /dev/tty|no such device or address: '?/dev/tty|/dev/tty: no such device"
+    r"|cannot open '?/dev/tty|no such device or address: '?/dev/tty|/dev/tty'?: no such device"
+    r"|(?:input|output) is not (?:from|to) a terminal"
     r"|terminal prompts disabled|could not read (?:username|password)|askpass"
-    r"|problem with the editor|terminal is dumb, but editor|waiting for your editor"
+    r"|new password: |problem with the editor|terminal is dumb, but editor|waiting for your editor"
     r"|eof when reading a line|host key verification failed|a password is required",
     re.IGNORECASE,
+)
+_PROMPT: Final = re.compile(r"(?:[:?] ?|[>)\]] |#\? \n)\Z")
+"""How output ends that waits for an answer."""
+_SHELL_OF_ITS_OWN: Final = re.compile(
+    r"\s*(?:python[\d.]*|node|irb|ruby|php -a|ghci|bc|sqlite3?|psql|mysql|bash|sh|zsh|cat|julia)\s*"
 )
 _ASKS: Final = re.compile(
     r"(?:^|[;&|(]\s*)(?:sudo|su|passwd|ssh|read|select|vim?|nvim|nano|emacs|top|htop|mysql|psql"
@@ -55,10 +61,14 @@ def _signal_name(number: int) -> str | None:
 
 
 def _about_input(command: str, result: ShellResult) -> Iterator[str]:
-    if result.end != "exited" or result.exit == 0:
+    if result.end != "exited":
         return
     end = (result.output.tail or result.output.head)[-_TAIL:]
-    if _ASKED.search(end) or (not end.strip() and _ASKS.search(command)):
+    if result.exit == 0:
+        if _SHELL_OF_ITS_OWN.fullmatch(command):
+            yield "Commands have no input: it read nothing. Give it what it shall do, or a file."
+        return
+    if _ASKED.search(end) or _PROMPT.search(end) or (not end.strip() and _ASKS.search(command)):
         yield (
             "Commands have no terminal and no input. Use options that ask nothing, such as -y,"
             " -m or --no-edit, or ask the user to run it."
