@@ -15,7 +15,6 @@ from roost.cli.secrets import secrets_of
 from roost.cli.storage import Home, run_at_home
 from roost.cli.table import table
 from roost.cli.trusting import load_config
-from roost.config.models import Config
 from roost.core.errors import RoostError, UsageError
 from roost.core.text import terminal_safe
 from roost.llm import local
@@ -49,7 +48,7 @@ async def _list(home: Home, options: ModelsOptions) -> int:
     loaded = load_config(working_folder(options.dir), home.environ, home.paths)
     home.log.hide(secrets_of(loaded.config, home.environ))
     async with _client() as client:
-        found = ModelList(home, model_settings(loaded.config), client)
+        found = ModelList(home, ModelSettings.of(loaded.config), client)
         names = found.providers(options.provider)
         models = await found.collect(names, refresh=options.refresh)
     if options.verbose:
@@ -72,17 +71,6 @@ async def _client() -> AsyncGenerator[ModelClient]:
         yield client
     finally:
         await client.aclose()
-
-
-def model_settings(config: Config) -> ModelSettings:
-    """What of a configuration decides about models."""
-    return ModelSettings(
-        model=config.model,
-        small_model=config.small_model,
-        provider=config.provider,
-        enabled_providers=config.enabled_providers,
-        disabled_providers=config.disabled_providers,
-    )
 
 
 class ModelList:

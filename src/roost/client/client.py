@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -12,11 +12,11 @@ from roost.client.connection import Connection, raise_problem
 from roost.client.events import EventFollower
 from roost.client.models import Health, RawMessage, ServerEvent, ServerPlace, UnreachableError
 from roost.core.ids import new_id
+from roost.permissions.models import Reply
 from roost.runtime.models import PromptInput, PromptInputPart, TextInput
 from roost.sessions.models import MAIN, Message, Session
 from roost.tasks.models import TodoItem
 
-Reply = Literal["once", "always", "reject"]
 _TRIES: Final = 5
 """Times that a prompt is sent again after its connection was lost."""
 

@@ -1,6 +1,6 @@
 """What can be said to an actor, and what became of it."""
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +11,7 @@ from roost.sessions.parts import AgentPart, FilePart, TextPart
 
 Kind = Literal["prompt", "message", "notice", "permission", "system"]
 """`prompt`: a person's words; `message`: another actor's; the rest is the runtime's own."""
-RUNTIME_KINDS = frozenset({"notice", "permission", "system"})
+RUNTIME_KINDS: Final = frozenset({"notice", "permission", "system"})
 State = Literal["queued", "delivered", "rejected", "expired"]
 
 PromptPart = TextPart | FilePart | AgentPart

@@ -1,6 +1,7 @@
 """The SQL of the inbox: send, list, edit, withdraw. Draining is in `drain.py`."""
 
 import sqlite3
+from typing import Final
 
 import msgspec
 
@@ -25,7 +26,7 @@ from roost.inbox.models import (
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, MessageTime, UserInfo
 
-QUEUE_LIMIT = 1_000
+QUEUE_LIMIT: Final = 1_000
 """Rows that may wait for one actor; the next is refused."""
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from roost.config.models import Config
 from roost.config.providers import ModelConfig, ProviderConfig, ProviderOptions
 from roost.core.errors import ConfigError, UsageError
 from roost.llm import local
@@ -30,6 +31,17 @@ class ModelSettings(Struct, frozen=True):
     enabled_providers: tuple[str, ...] | None = None
     """Only these are used; None: all."""
     disabled_providers: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: Config) -> "ModelSettings":
+        """That part of `config`."""
+        return cls(
+            config.model,
+            config.small_model,
+            config.provider,
+            config.enabled_providers,
+            config.disabled_providers,
+        )
 
     def allows(self, provider: str) -> bool:
         """Whether `provider` may be used."""

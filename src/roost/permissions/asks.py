@@ -19,7 +19,6 @@ from roost.inbox.models import Address
 
 Kind = Literal["permission", "question"]
 State = Literal["open", "answered", "withdrawn"]
-Reply = Literal["once", "always", "reject"]
 
 
 class RejectedError(DeniedError):

@@ -14,8 +14,8 @@ from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions import asks
-from roost.permissions.asks import Ask, RejectedError, Reply
-from roost.permissions.models import Layer, PermissionRequest, Rule, Verdict
+from roost.permissions.asks import Ask, RejectedError
+from roost.permissions.models import Layer, PermissionRequest, Reply, Rule, Verdict
 from roost.permissions.rules import evaluate, settle_alone
 
 _POLL_SECONDS: Final = 0.5

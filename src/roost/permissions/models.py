@@ -8,6 +8,8 @@ from roost.config.models import Action
 
 Rank = Literal["defaults", "user", "project", "agent", "session"]
 """Who gives a layer its authority, from the product to the single session."""
+Reply = Literal["once", "always", "reject"]
+"""What a person may answer."""
 
 
 class Rule(Struct, frozen=True):

@@ -21,7 +21,8 @@ from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
 from roost.permissions import asks, gate
-from roost.permissions.asks import Ask, Reply
+from roost.permissions.asks import Ask
+from roost.permissions.models import Reply
 from roost.runtime.attachments import Attachments
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects

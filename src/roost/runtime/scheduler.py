@@ -36,7 +36,7 @@ BudgetsOf = Callable[[str], Awaitable[Budgets]]
 
 
 class Scheduler:
-    """The actors that this process runs. Use as an async context manager."""
+    """The actors that this process runs, from `start` to `close`."""
 
     def __init__(
         self, database: Database, bus: Bus, owner: Owner, *, recover_all: bool = False

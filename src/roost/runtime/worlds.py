@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -33,14 +33,17 @@ from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
 from roost.tools.contract import Question, Tool
 from roost.tools.registry import tools_for
+from roost.turn.policies import limits
 from roost.turn.world import CallPlace, Place, World
+from roost.workspace.environment import OWN_SECRETS
 from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
 
-SERVER_SECRETS = frozenset({"ROOST_SERVER_PASSWORD", "ROOST_CONFIG_CONTENT"})
-_ORDINARY = frozenset({"HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "PWD", "TMPDIR", "TERM"})
+_ORDINARY: Final = frozenset(
+    {"HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "PWD", "TMPDIR", "TERM"}
+)
 """Variables that commands need, and that are no secret wherever a configuration names them."""
-DEFAULT_LIMITS: dict[str, float] = {"steps": 1_000, "invalid_calls": 12}
+DEFAULT_LIMITS: Final[dict[str, float]] = {limits.STEPS: 1_000, limits.INVALID_CALLS: 12}
 """Limits of a turn that hold unless the config says otherwise."""
 
 
@@ -112,20 +115,23 @@ class Worlds:
         """The limits of a new turn: built in, then config, then this process's settings."""
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
-        configured = project.loaded.config.limits
-        limits = dict(DEFAULT_LIMITS)
-        for name in ("steps", "tokens", "cost", "seconds"):
-            if (value := getattr(configured, name)) is not None:
-                limits[name] = float(value)
-        return Budgets({**limits, **self.settings.limits})
+        config = project.loaded.config.limits
+        configured = {
+            limits.STEPS: config.steps,
+            limits.TOKENS: config.tokens,
+            limits.COST: config.cost,
+            limits.SECONDS: config.seconds,
+        }
+        given = {name: float(value) for name, value in configured.items() if value is not None}
+        return Budgets({**DEFAULT_LIMITS, **given, **self.settings.limits})
 
     async def choice(
         self, project: Project, given: PromptInput, address: Address
     ) -> tuple[Agent, ModelName]:
         """Agent and model for a prompt.
 
-        Agent: as given, else the actor's. Model: as given, else the agent's, else the actor's
-        last, else what `roost` was started with or finds.
+        Agent: as given, else the actor's. Model: as given, else what `roost` was started with, else
+        the agent's, the actor's, the one in the configuration, or what is found.
         """
         actor = await self._database.read(lambda db: actors.get(db, address))
         agent = project.agent(given.agent or actor.agent)
@@ -167,24 +173,17 @@ class Worlds:
 
 
 def _settings(project: Project) -> ModelSettings:
-    config = project.loaded.config
-    return ModelSettings(
-        config.model,
-        config.small_model,
-        config.provider,
-        config.enabled_providers,
-        config.disabled_providers,
-    )
+    return ModelSettings.of(project.loaded.config)
 
 
 def _retry_policy(project: Project) -> RetryPolicy:
     """The retry budgets, with the config's own number of tries and first wait."""
-    limits = project.loaded.config.limits
+    config = project.loaded.config.limits
     changes: dict[str, Any] = {}
-    if limits.retries is not None:
-        changes["tries"] = limits.retries
-    if limits.retry_wait is not None:
-        changes |= {"base": limits.retry_wait, "first": None}
+    if config.retries is not None:
+        changes["tries"] = config.retries
+    if config.retry_wait is not None:
+        changes |= {"base": config.retry_wait, "first": None}
     policy = RetryPolicy()
     kinds = ("rate_limit", "server", "network", "unreadable")
     budgets = {kind: msgspec.structs.replace(getattr(policy, kind), **changes) for kind in kinds}
@@ -198,7 +197,7 @@ def _secret_variables(project: Project) -> frozenset[str]:
     for path, written in project.loaded.references.items():
         if is_secret(path):
             named.update(re.findall(r"\{env:([^}]+)\}", written))
-    return known_key_variables() | SERVER_SECRETS | (named - _ORDINARY)
+    return known_key_variables() | frozenset(OWN_SECRETS) | (named - _ORDINARY)
 
 
 def _secrets(

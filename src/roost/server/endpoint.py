@@ -8,7 +8,17 @@ decodes requests and writes the OpenAPI document.
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import NoneType, UnionType
-from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -16,9 +26,11 @@ from starlette.types import Receive, Send
 
 from roost.runtime.project import Project
 from roost.server.service import Service
-from roost.sessions.models import Session
+from roost.sessions.models import MAIN, Session
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
+DIRECTORY_HEADER: Final = "x-opencode-directory"
+"""Names the folder that a request is about, where its query does not."""
 Q = TypeVar("Q")
 B = TypeVar("B")
 T = TypeVar("T")
@@ -26,6 +38,12 @@ T = TypeVar("T")
 
 class NoQuery(Struct, frozen=True):
     """A route without query parameters of its own."""
+
+
+class ActorQuery(Struct, frozen=True):
+    """Which actor of the session is meant."""
+
+    agent_id: str = MAIN
 
 
 class Call(Generic[Q, B]):

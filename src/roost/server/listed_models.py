@@ -35,13 +35,7 @@ class ListedProviders:
 
     def __init__(self, config: Config, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._settings = ModelSettings(
-            model=config.model,
-            small_model=config.small_model,
-            provider=config.provider,
-            enabled_providers=config.enabled_providers,
-            disabled_providers=config.disabled_providers,
-        )
+        self._settings = ModelSettings.of(config)
 
     def all(self) -> list[ProviderView]:
         """Those that can be called now, configured ones first."""

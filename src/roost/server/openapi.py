@@ -7,7 +7,7 @@ from typing import Any, Final, cast, get_args, get_origin
 import msgspec
 
 from roost import __version__
-from roost.server.endpoint import Endpoint, Reply, Streamed, is_streamed
+from roost.server.endpoint import DIRECTORY_HEADER, Endpoint, Reply, Streamed, is_streamed
 from roost.server.problems import Problem
 
 _REF: Final = "#/components/schemas/{name}"
@@ -35,7 +35,7 @@ _DIRECTORY: Final[list[dict[str, Any]]] = [
         "description": "The folder that is meant; one that the server was opened for.",
         "schema": {"type": "string"},
     }
-    for name, place in (("directory", "query"), ("x-opencode-directory", "header"))
+    for name, place in (("directory", "query"), (DIRECTORY_HEADER, "header"))
 ]
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec import Struct
@@ -14,13 +14,12 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from roost.core.errors import UsageError
-from roost.server.endpoint import Call, Endpoint, Reply, Streamed, is_streamed
+from roost.server.endpoint import DIRECTORY_HEADER, Call, Endpoint, Reply, Streamed, is_streamed
 from roost.server.problems import EXPECTED, RefusalError, answered
 from roost.server.service import Service
 
 logger = logging.getLogger(__name__)
-DIRECTORY_HEADER = "x-opencode-directory"
-_CLOSE = {"Connection": "close"}
+_CLOSE: Final = {"Connection": "close"}
 _encoder = msgspec.json.Encoder()
 
 

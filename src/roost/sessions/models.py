@@ -2,7 +2,7 @@
 (`@opencode-ai/sdk` 1.14, `types.gen.d.ts`).
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from roost.core.wire_names import wire_name
 from roost.sessions.parts import Part, Tokens
 
-MAIN = "main"
+MAIN: Final = "main"
 """The actor id of a session's first actor."""
 
 

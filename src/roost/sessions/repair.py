@@ -1,5 +1,7 @@
 """Closes what a stopped process left open in one actor's slice. A second repair changes nothing."""
 
+from typing import Final
+
 import msgspec
 
 from roost.core.clock import now_ms
@@ -19,11 +21,13 @@ from roost.sessions.parts import (
     is_open,
 )
 
-INTERRUPTED = (
+INTERRUPTED: Final = (
     "The process stopped while this tool ran. It may have had effects; check before you repeat it."
 )
-NEVER_STARTED = "The process stopped before this tool started. It had no effect."
-DIED = MessageError("MessageAbortedError", {"message": "The process stopped during this step"})
+NEVER_STARTED: Final = "The process stopped before this tool started. It had no effect."
+DIED: Final = MessageError(
+    "MessageAbortedError", {"message": "The process stopped during this step"}
+)
 
 
 def closed(

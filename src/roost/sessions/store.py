@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from typing import Final
 
 import msgspec
 
@@ -13,11 +14,11 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.sessions.models import NewSession, Session, SessionTime
 
-_COLUMNS = (
+_COLUMNS: Final = (
     "id, slug, project_id, directory, title, version, created, updated, archived, parent_id,"
     " permission, revision"
 )
-NEW_TITLE = "New session"
+NEW_TITLE: Final = "New session"
 
 
 def create(tx: Transaction, new: NewSession) -> Session:

@@ -3,6 +3,7 @@
 """
 
 import sqlite3
+from typing import Final
 
 import msgspec
 
@@ -12,8 +13,9 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.tasks.models import MOVES, TERMINAL, TODO_STATUS, Move, Task, TodoItem
 
-SUMMARY_LIMIT = 500
-TASK_LIMIT = 500
+SUMMARY_LIMIT: Final = 500
+"""Characters of a summary."""
+TASK_LIMIT: Final = 500
 """Tasks of one session."""
 
 

@@ -11,7 +11,11 @@ from roost.turn.recorder import Recorder
 
 
 class Memory:
-    """One turn. Only `intake` and `apply` change it."""
+    """One turn.
+
+    Slice and sums are changed by `intake` and `apply` alone, once their transaction is committed;
+    what concerns the step in the works, and what a provider refuses, by `sampler` and `toolcalls`.
+    """
 
     def __init__(self, claim: Claim, messages: list[Message]) -> None:
         self.claim = claim

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Final
 
 from roost.cli.doctor.findings import Finding, fail, ok, warn
-from roost.cli.model_list import model_settings
 from roost.cli.trusting import load_config
 from roost.config.loaded import Loaded
 from roost.config.paths import Paths
 from roost.core.errors import ConfigError, RoostError
 from roost.llm import local
+from roost.llm.addresses import is_loopback
 from roost.llm.choice import choose
 from roost.llm.client import ModelClient
 from roost.llm.models import Model, ModelError
-from roost.llm.resolve import is_loopback
+from roost.llm.resolve import ModelSettings
 
 LOOPBACK_SECONDS: Final = 1.0
 ONLINE_SECONDS: Final = 10.0
@@ -33,7 +33,7 @@ async def check_setup(
         yield finding
     client = ModelClient()
     try:
-        settings = model_settings(loaded.config)
+        settings = ModelSettings.of(loaded.config)
         try:
             model = (await choose(None, settings, environ, client)).model
         except RoostError as error:

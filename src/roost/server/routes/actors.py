@@ -12,16 +12,10 @@ from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, PromptBody
 from roost.runtime.attachments import Attachments
 from roost.runtime.models import PromptInput, PromptInputPart
-from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.endpoint import ActorQuery, Call, Endpoint, NoQuery, endpoint
 from roost.server.prompting import check_ids
 from roost.server.wire import MailView, mail_view
-from roost.sessions.models import MAIN, Session
-
-
-class ActorQuery(Struct, frozen=True):
-    """Which actor of the session is meant."""
-
-    agent_id: str = MAIN
+from roost.sessions.models import Session
 
 
 class MailQuery(Struct, frozen=True):

@@ -6,7 +6,8 @@ from msgspec import Meta, Struct, convert
 
 from roost.core.errors import NotFoundError
 from roost.core.wire_names import wire_name
-from roost.permissions.asks import Kind, Reply, get
+from roost.permissions.asks import Kind, get
+from roost.permissions.models import Reply
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 
 

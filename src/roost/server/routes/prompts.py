@@ -2,24 +2,16 @@
 
 from typing import Any, Final, Literal
 
-from msgspec import Struct
-
 from roost.core.errors import UsageError
 from roost.core.ids import new_id
 from roost.events.types import Event
 from roost.runtime.models import PromptInput
 from roost.server.commands import CommandBody, command_prompt
-from roost.server.endpoint import Call, Endpoint, endpoint
+from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
 from roost.server.prompting import abandon, accept, answer_to, check_ids, leave, queued_message
 from roost.server.waiting import Waiting
 from roost.server.wire import MessageView
-from roost.sessions.models import MAIN, Session
-
-
-class ActorQuery(Struct, frozen=True):
-    """Which actor of the session is meant."""
-
-    agent_id: str = MAIN
+from roost.sessions.models import Session
 
 
 class PromptQuery(ActorQuery, frozen=True):
