@@ -4,9 +4,11 @@ In this order: `-m`, `model` in config, a provider written into the config, a ke
 environment, a server on this machine that answers, the embedded local model.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,9 +18,11 @@ from roost.llm import local
 from roost.llm.client import ModelClient
 from roost.llm.gguf import known_models, runtime_is_installed
 from roost.llm.known_providers import AT_HOME, KNOWN
-from roost.llm.listing import ListedModel
 from roost.llm.models import Model, ModelError
 from roost.llm.resolve import ModelSettings, resolve
+
+if TYPE_CHECKING:
+    from roost.llm.listing import ListedModel
 
 PROBE_TIMEOUT: Final = 0.15
 """Seconds for asking a port on this machine whether a model server is there."""

@@ -4,21 +4,25 @@ Nothing is retried here (`retry.py` decides, the turn waits). Closing a stream c
 connection at once; a stream read to its end gives the connection back to the pool.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from roost.llm import local
 from roost.llm.answer import events_of
-from roost.llm.listing import ListedModel, list_models
 from roost.llm.models import Model, ModelRequest, StreamEvent
 from roost.llm.providers.cache import EncodingCache
 from roost.llm.providers.dialects import prepare
-from roost.llm.providers.pydantic_ai import PydanticModels
 from roost.llm.transport import Transport
+
+if TYPE_CHECKING:
+    from roost.llm.listing import ListedModel
+    from roost.llm.providers.pydantic_ai import PydanticModels
 
 LIST_TIMEOUT: Final = 15.0
 """Seconds for asking a server which models it has."""
@@ -30,7 +34,7 @@ class ModelClient:
     def __init__(self) -> None:
         self._transport = Transport()
         self._local = local.LocalServers()
-        self._others = PydanticModels()
+        self._others: PydanticModels | None = None
 
     async def aclose(self) -> None:
         """Close all connections and end the local model, if one runs."""
@@ -49,14 +53,20 @@ class ModelClient:
 
         `cache` belongs to the actor and holds its encoded history. Raises ModelError.
         """
-        if request.model.dialect == "pydantic-ai":
-            return self._others.stream(request)
-        return self._over_http(request, cache)
+        if request.model.dialect != "pydantic-ai":
+            return self._over_http(request, cache)
+        if self._others is None:
+            from roost.llm.providers.pydantic_ai import PydanticModels
+
+            self._others = PydanticModels()
+        return self._others.stream(request)
 
     async def list_models(
         self, endpoint: Model, timeout: float = LIST_TIMEOUT
     ) -> tuple[ListedModel, ...]:
         """The models that the server of `endpoint` offers. Raises ModelError."""
+        from roost.llm.listing import list_models
+
         return await list_models(self._transport, endpoint, timeout)
 
     async def _over_http(

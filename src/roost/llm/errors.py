@@ -116,13 +116,13 @@ def _codes(fields: dict[str, Any]) -> frozenset[str]:
 def _kind(refusal: Refusal, details: _Details, *, waits: bool) -> ErrorKind:
     status = refusal.status
     words = refusal.body.lower()
-    if TOO_LARGE_FOR_ANY_WAIT.search(words):
+    if re.search(TOO_LARGE_FOR_ANY_WAIT, words):
         return "overflow"
     for code, kind in CODES.items():
         if code in details.codes and _plausible(kind, status):
             return kind
     for rule in PHRASES:
-        if rule.applies(status, waits=waits) and rule.pattern.search(words):
+        if rule.applies(status, waits=waits) and re.search(rule.pattern, words):
             return rule.kind
     if status == 413:
         return "media" if refusal.with_media else NO_MEDIA_OVERFLOW

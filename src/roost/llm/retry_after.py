@@ -7,9 +7,9 @@ from typing import Final
 LONGEST_HINT: Final = 300.0
 """Seconds; a longer wait that stands only in the words of an error is not believed."""
 
-_WORDS: Final = re.compile(
+_WORDS: Final = (
     r"(?:try again|retry(?: after)?|retrydelay|wait)[\"':\s]+(?:in\s+)?"
-    r"((?:\d+(?:\.\d+)?\s*(?:ms|seconds?|secs?|minutes?|mins?|hours?|h|m|s)\s*)+)",
+    r"((?:\d+(?:\.\d+)?\s*(?:ms|seconds?|secs?|minutes?|mins?|hours?|h|m|s)\s*)+)"
 )
 _PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 _UNIT: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -49,7 +49,7 @@ def _until(date: str, now: float) -> float | None:
 
 
 def _hint(body: str) -> float | None:
-    found = _WORDS.search(body.lower())
+    found = re.search(_WORDS, body.lower())
     if found is None:
         return None
     parts = _PART.findall(found.group(1))

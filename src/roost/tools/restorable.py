@@ -4,14 +4,18 @@ That is so where everything at the place is committed as it stands: nothing chan
 ignored. What is not told by paths (`git reset --hard`, a dropped stash) never counts.
 """
 
+from __future__ import annotations
+
 import asyncio
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from roost.permissions.bash import Destruction
 from roost.workspace.git import git_output
+
+if TYPE_CHECKING:
+    from roost.permissions.bash import Destruction  # loads the parser of shell scripts
 
 _TIMEOUT: Final = 5.0
 _STATUS: Final = ("status", "--porcelain", "--ignored", "--untracked-files=all")
