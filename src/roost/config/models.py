@@ -1,7 +1,8 @@
 """The shape of `roost.json`: OpenCode's key names, and the groups that only Roost has.
 
 A field that is absent from every file is None or empty: whoever reads it knows the default, except
-where a default is written here.
+where a default is written here. Keys that nothing reads are checked and kept all the same, so that
+a file written for OpenCode loads; each says so.
 """
 
 from typing import Annotated, Any, Literal
@@ -33,10 +34,12 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     mode: Literal["subagent", "primary", "all"] | None = None
     """None: as built in, and `all` for an agent that is not."""
     hidden: bool | None = None
+    """Told to clients; so is `color`."""
     color: str | None = None
     steps: Positive | None = None
+    """Most model calls of a turn. Told to clients, not enforced: `limits.steps` is."""
     options: dict[str, Any] = {}
-    """Extra fields of every request body."""
+    """Extra fields of every request body. Told to clients, not sent."""
     permission: PermissionMap | None = None
     disable: bool | None = None
     tools: dict[str, bool] = {}
@@ -53,6 +56,7 @@ class CommandConfig(Struct, frozen=True, forbid_unknown_fields=True):
     model: str | None = None
     variant: str | None = None
     subtask: bool | None = None
+    """Told to clients, and without effect here."""
 
 
 class ServerConfig(
@@ -63,13 +67,17 @@ class ServerConfig(
     port: Port | None = None
     hostname: str | None = None
     mdns: bool | None = None
+    """Not read, nor is `mdnsDomain`."""
     mdns_domain: str | None = None
     cors: tuple[str, ...] = ()
     """Origins that a browser may come from, exactly as the browser sends them."""
 
 
 class CompactionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """When and how a long conversation is shortened. Numbers are tokens, `tail_turns` turns."""
+    """When and how a long conversation is shortened. Numbers are tokens, `tail_turns` turns.
+
+    Not read.
+    """
 
     auto: bool = True
     prune: bool = True
@@ -84,20 +92,21 @@ class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How tools are offered to the model."""
 
     invocation_style: Literal["json", "shell"] = "json"
+    """Not read, nor is the same by tool."""
     invocation_style_by_tool: dict[str, Literal["json", "shell"]] = {}
     webfetch_private: bool = False
     """Whether `webfetch` may reach loopback and private addresses."""
 
 
 class SkillsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where skills are looked for besides the usual folders."""
+    """Where skills are looked for besides the usual folders. Not read."""
 
     paths: tuple[str, ...] = ()
     urls: tuple[str, ...] = ()
 
 
 class WatcherConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the file watcher leaves out."""
+    """What the file watcher leaves out. Not read."""
 
     ignore: tuple[str, ...] = ()
 
@@ -115,11 +124,11 @@ class LimitsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     retry_wait: Amount | None = None
     """Seconds before a failed model call is first tried again; each further wait is longer."""
     nudges: Count | None = None
-    """Times that one policy may send the actor on."""
+    """Times that one policy may send the actor on. Not read."""
 
 
 class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many actors may work, and what becomes of those whose process died."""
+    """How many actors may work, and what becomes of those whose process died. Not read."""
 
     depth: Count | None = None
     """Generations below `main`."""
@@ -134,7 +143,7 @@ class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many days things are kept; None keeps them."""
+    """How many days things are kept; None keeps them. Not read."""
 
     sessions: Positive | None = None
     inbox: Positive | None = None
@@ -153,6 +162,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """`provider/model` for titles and summaries."""
     default_agent: str | None = None
     username: str | None = None
+    """Not read."""
     provider: dict[str, ProviderConfig] = {}
     enabled_providers: tuple[str, ...] | None = None
     disabled_providers: tuple[str, ...] = ()
@@ -161,9 +171,11 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     permission: PermissionMap | None = None
     """Merged for display only: what decides are `Loaded.permissions`, layer by layer."""
     mcp: dict[str, dict[str, Any]] = {}
+    """Not read."""
     instructions: tuple[str, ...] = ()
-    """Files, globs and addresses, of all layers together."""
+    """Files and globs, of all layers together; addresses are passed over."""
     share: Literal["manual", "auto", "disabled"] | None = None
+    """Not read, nor are `snapshot` and `autoupdate`."""
     snapshot: bool = True
     autoupdate: bool | Literal["notify"] | None = None
     tools: dict[str, bool] = {}
@@ -172,10 +184,12 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     compaction: CompactionConfig = CompactionConfig()
     server: ServerConfig = ServerConfig()
     experimental: dict[str, Any] = {}
+    """Not read, nor is `plugin`."""
     plugin: tuple[str | tuple[str, dict[str, Any]], ...] = ()
     skills: SkillsConfig = SkillsConfig()
     watcher: WatcherConfig = WatcherConfig()
     formatter: bool | dict[str, dict[str, Any]] | None = None
+    """Not read, nor is `lsp`."""
     lsp: bool | dict[str, dict[str, Any]] | None = None
     log_level: Literal["DEBUG", "INFO", "WARN", "ERROR"] | None = field(
         default=None, name="logLevel"
@@ -184,6 +198,6 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     actors: ActorsConfig = ActorsConfig()
     retention: RetentionConfig = RetentionConfig()
     keybinds: Any = None
-    """Accepted so that a file of OpenCode loads; `tui.json` is where it belongs."""
+    """Not read, nor are `theme` and `tui`."""
     theme: Any = None
     tui: Any = None
