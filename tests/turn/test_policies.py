@@ -1,7 +1,8 @@
 from typing import Any
 
+import msgspec
 import pytest
-from step_samples import after, facts, failed, person, ran, runtime, step, thought, words
+from step_samples import AGENT, after, facts, failed, person, ran, runtime, step, thought, words
 
 from roost.actors.models import Budgets
 from roost.sessions.models import Message, MessageError
@@ -190,6 +191,17 @@ def test_a_turn_below_its_limits_goes_on_and_one_that_just_answered_has_succeede
     budgets = Budgets(given["limits"])
     answered = after(step(words("done")), budgets=budgets, steps=steps - 1, elapsed=1.0)
     assert verdict(answered) == Stop("success")
+
+
+@pytest.mark.parametrize(("of_agent", "of_turn"), [(5, 9), (9, 5)])
+def test_the_smaller_limit_of_steps_holds(of_agent: int, of_turn: int) -> None:
+    agent = msgspec.structs.replace(AGENT, steps=of_agent)
+    given = {"agent": agent, "budgets": Budgets({"steps": of_turn})}
+    below, at = (facts(person(), step(ran()), steps=steps, **given) for steps in (4, 5))
+    assert verdict(below) == Sample()
+    closing = verdict(at)
+    assert isinstance(closing, Sample)
+    assert closing.closing
 
 
 def test_the_first_step_of_a_turn_is_always_a_full_one() -> None:

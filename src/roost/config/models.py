@@ -37,7 +37,7 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Told to clients; so is `color`."""
     color: str | None = None
     steps: Positive | None = None
-    """Most model calls of a turn. Told to clients, not enforced: `limits.steps` is."""
+    """Most model calls of a turn; the smaller of this and `limits.steps` holds."""
     options: dict[str, Any] = {}
     """Extra fields of every request body. Told to clients, not sent."""
     permission: PermissionMap | None = None
@@ -124,7 +124,7 @@ class LimitsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     retry_wait: Amount | None = None
     """Seconds before a failed model call is first tried again; each further wait is longer."""
     nudges: Count | None = None
-    """Times that one policy may send the actor on. Not read."""
+    """Times that one policy may send the actor on until a person speaks again."""
 
 
 class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):

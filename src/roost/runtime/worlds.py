@@ -34,6 +34,7 @@ from roost.sessions.models import ModelName, Session
 from roost.tools.contract import Question, Tool
 from roost.tools.registry import tools_for
 from roost.turn.policies import limits
+from roost.turn.verdict import REFILLED_BY_A_PERSON
 from roost.turn.world import CallPlace, Place, World
 from roost.workspace.environment import OWN_SECRETS
 from roost.workspace.ledger import ReadLedger
@@ -122,6 +123,7 @@ class Worlds:
             limits.COST: config.cost,
             limits.SECONDS: config.seconds,
         }
+        configured |= dict.fromkeys(REFILLED_BY_A_PERSON, config.nudges)
         given = {name: float(value) for name, value in configured.items() if value is not None}
         return Budgets({**DEFAULT_LIMITS, **given, **self.settings.limits})
 

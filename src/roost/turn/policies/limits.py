@@ -22,7 +22,9 @@ WORDS: Final = (
 
 def reached(facts: Facts, steps: int) -> str | None:
     """The limit that is used up after `steps`, in words, or None."""
-    limits, used = facts.budgets.limits, facts.budgets.used
+    limits, used = dict(facts.budgets.limits), facts.budgets.used
+    if facts.agent.steps is not None:
+        limits[STEPS] = min(facts.agent.steps, limits.get(STEPS, facts.agent.steps))
     amounts = {
         STEPS: (steps, "{:.0f} steps"),
         TOKENS: (used.get(TOKENS, 0), "{:.0f} tokens"),
