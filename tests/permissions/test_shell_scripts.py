@@ -249,6 +249,11 @@ def test_any_unicode_is_taken_apart_without_an_error(command: str) -> None:
     unwrap(read(command), "/home/me")
 
 
+@pytest.mark.parametrize("command", ["echo {\U0001f600,b}", "${\U001078a3 ls", "{1..\U0010ffff}"])
+def test_what_the_parser_cannot_survive_is_a_doubt(command: str) -> None:
+    assert doubt(command)
+
+
 def test_deep_nesting_is_a_doubt_and_no_crash() -> None:
     assert doubt("(" * 3000 + "ls" + ")" * 3000)
     assert doubt("echo " + "$(echo " * 800 + ")" * 800)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 100_000
 _ODD: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_UNREADABLE: Final = re.compile(r"\{[0-9]*(?:\.\.[0-9]*)?[^\x00-\xff]")
+"""Here the parser (tree-sitter-bash 0.25) looks a character up in a table that ends at 255, which
+crashes the process now and then."""
 _BLANK: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _TOKENS: Final = {
     "word": re.compile(rb"(?:[^ \t\n|&;()<>\"'`$\\]|\\[^\n])+"),
@@ -68,6 +71,8 @@ def parse(command: str) -> "tuple[Node | None, str]":
     """
     if _ODD.search(command):
         return None, "it holds control characters"
+    if _UNREADABLE.search(command):
+        return None, "a brace stands before a character that cannot be checked"
     try:
         data = command.encode()
     except UnicodeEncodeError:
