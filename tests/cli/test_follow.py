@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import NoReturn
 
-from roost.cli.run.follow import TROUBLES, Followed, Follower
-from roost.cli.run.sightings import Sighting, Trouble
+from roost.cli.run.follow import Followed, Follower
+from roost.cli.run.sightings import Sighting
 from roost.cli.run.stopping import Stop
 from roost.core.errors import RoostError
 from roost.inbox.models import Address
@@ -20,7 +20,7 @@ CONFIG = {
 }
 
 
-def test_a_turn_that_cannot_be_started_is_given_up_and_its_prompt_taken_back(
+def test_a_turn_that_cannot_be_started_fails_with_its_prompt(
     tmp_path: Path,
 ) -> None:
     environment = {
@@ -50,8 +50,9 @@ def test_a_turn_that_cannot_be_started_is_given_up_and_its_prompt_taken_back(
             return followed, len(await runtime.queue(session.id))
 
     followed, waiting = asyncio.run(run())
-    assert followed.result is None
-    assert followed.failure is not None
-    assert "the world is not there" in followed.failure.message
+    assert followed.result is not None
+    turn = followed.result.turn
+    assert turn.outcome == "failure"
+    assert turn.error is not None
+    assert "the world is not there" in str(turn.error)
     assert waiting == 0
-    assert sum(isinstance(one, Trouble) for one in seen) >= TROUBLES

@@ -93,6 +93,25 @@ def test_a_model_that_knows_patches_gets_them_instead_of_edits(house: Household)
     assert_sound(house)
 
 
+def test_a_session_goes_on_with_the_model_it_was_last_asked_with(chat_house: Household) -> None:
+    house = chat_house
+    models = house.config["provider"]["test"]["models"]
+    models["gpt-scripted"] = models["scripted"]
+    house.play(scenario("one", "two", scope="server"))
+    house.prompt("One.", "--model", "test/gpt-scripted")
+    house.prompt("Two.", "--continue")
+    assert [record.model for record in house.model.requests] == ["gpt-scripted", "gpt-scripted"]
+    assert_sound(house)
+
+
+def test_an_agent_can_send_fields_of_its_own(chat_house: Household) -> None:
+    house = chat_house
+    house.config["agent"] = {"build": {"options": {"seed": 7}}}
+    house.play(scenario("one", scope="server"))
+    assert house.prompt("One.").text == "one"
+    assert house.model.requests[0].request.json["seed"] == 7
+
+
 def test_plain_output_is_the_answer_and_holds_no_control_codes(house: Household) -> None:
     nasty = "\x1b]0;owned\x07 title \x1b[2J \x9b31m done \u202e"
     house.write("evil.txt", f"line {nasty}\n")

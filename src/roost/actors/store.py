@@ -11,7 +11,7 @@ from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
-from roost.sessions.models import MAIN
+from roost.sessions.models import MAIN, MessageError, ModelName
 
 
 def register(tx: Transaction, actor: Actor) -> None:
@@ -208,6 +208,25 @@ def save_progress(
     tx.run(
         "UPDATE actor SET last_activity = ? WHERE session_id = ? AND actor_id = ?",
         (now, claim.address.session_id, claim.address.actor_id),
+    )
+
+
+def note_choice(tx: Transaction, address: Address, agent: str, model: ModelName) -> None:
+    """Remember what a person chose last: the next prompt goes on with it unless it says else."""
+    tx.run(
+        "UPDATE actor SET agent = ?, model = ?, variant = ? WHERE session_id = ? AND actor_id = ?",
+        (agent, model.ref, model.variant, address.session_id, address.actor_id),
+    )
+
+
+def tell_error(tx: Transaction, address: Address, error: MessageError) -> None:
+    """Emit `session.error` for an actor."""
+    tx.emit(
+        Event(
+            "session.error",
+            {"sessionID": address.session_id, "error": error, "ownerActorId": address.actor_id},
+            session_id=address.session_id,
+        )
     )
 
 

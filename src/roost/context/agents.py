@@ -29,8 +29,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Most model calls of a turn."""
     color: str | None = None
     permission: Any = None
-    """Rules in the config's own form, a layer of their own."""
+    """As configured, for showing; what decides are the layers of `Loaded.permissions`."""
     options: dict[str, Any] = {}
+    """Extra fields of every request body."""
 
 
 _BUILT_IN: Final = (

@@ -71,12 +71,18 @@ class Projects:
             root,
             user_folder=self._paths.config,
             named=tuple(loaded.config.instructions),
+            trusted=loaded.project.trusted,
         )
         return Project(
             directory=directory,
             root=root,
             loaded=loaded,
-            guard=Guard(root, self._open_roots(), protected=self._paths.all),
+            guard=Guard(
+                root,
+                self._open_roots(),
+                protected=self._paths.all,
+                private=(self._paths.state / "servers", self._paths.trust_file),
+            ),
             instructions=instructions,
         )
 

@@ -171,6 +171,8 @@ class Runtime:
         return accepted
 
     async def _body(self, address: Address, given: PromptInput) -> PromptBody:
+        if (given.format or {}).get("type", "text") != "text":
+            raise UsageError("answers in a given format are not supported; ask for it in words")
         if given.message_id is not None and is_from_the_future(given.message_id):
             raise UsageError(f"{given.message_id} is an id from the future; check the clock")
         session = await self.session(address.session_id)

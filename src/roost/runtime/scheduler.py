@@ -10,19 +10,17 @@ from typing import Final
 
 from roost.actors import claim as claims
 from roost.actors import store as actors
-from roost.actors.models import Actor, Budgets, Claim, Ending, Reason
+from roost.actors.models import Actor, Budgets, Claim, Reason
 from roost.actors.owner import Owner
-from roost.actors.settle import settle
 from roost.core.errors import RoostError, StorageError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
-from roost.inbox.drain import drain
 from roost.inbox.models import Address
 from roost.permissions.asks import withdraw_lost
-from roost.sessions.models import ModelName
 from roost.turn.driver import TurnRun
+from roost.turn.refuse import refuse
 from roost.turn.world import World
 
 logger = logging.getLogger(__name__)
@@ -135,28 +133,13 @@ class Scheduler:
             return False
 
     async def _refuse(self, address: Address, reason: Reason, error: RoostError) -> None:
-        """Let a turn that cannot even begin fail, with the mail that it was for.
-
-        For example the folder is gone or its configuration is faulty. Left in the queue, the mail
-        would wake the actor again and again.
-        """
-        self._report(address, error)
-        shown = {"name": "UnknownError", "data": {"message": error.message}}
+        """Let a turn that cannot begin fail, with the mail that it was for."""
+        logger.error("%s: %s", address.session_id, error.message)
 
         def fail(tx: Transaction) -> None:
-            claimed = claims.claim(
-                tx,
-                address,
-                owner=self._owner.id,
-                is_dead=self._owner.is_dead,
-                budgets=Budgets(),
-                reason=reason,
-            )
+            claimed = self._claimed(tx, address, reason, Budgets())
             if claimed is not None:
-                actor = claimed.actor
-                model = ModelName(*(actor.model or "/").split("/", 1))
-                drain(tx, address, claimed.turn.id, agent=actor.agent, model=model)
-                settle(tx, claimed, Ending(outcome="failure", error=shown))
+                refuse(tx, claimed, error)
 
         try:
             await self._database.write(fail)
@@ -165,16 +148,14 @@ class Scheduler:
 
     async def _claim(self, address: Address, reason: Reason) -> Claim | None:
         budgets = await self.budgets_of(address.session_id)
+        return await self._database.write(lambda tx: self._claimed(tx, address, reason, budgets))
+
+    def _claimed(
+        self, tx: Transaction, address: Address, reason: Reason, budgets: Budgets
+    ) -> Claim | None:
         owner = self._owner
-        return await self._database.write(
-            lambda tx: claims.claim(
-                tx,
-                address,
-                owner=owner.id,
-                is_dead=owner.is_dead,
-                budgets=budgets,
-                reason=reason,
-            )
+        return claims.claim(
+            tx, address, owner=owner.id, is_dead=owner.is_dead, budgets=budgets, reason=reason
         )
 
     async def _run(self, world: World, claimed: Claim) -> bool:
@@ -186,7 +167,8 @@ class Scheduler:
         finally:
             self._running.pop(address, None)
 
-    def _report(self, address: Address, error: RoostError) -> None:
+    def _report(self, address: Address, error: StorageError) -> None:
+        """Tell clients that the database cannot be written; no transaction could carry this."""
         logger.error("%s: %s", address.session_id, error.message)
         shown = {"name": "UnknownError", "data": {"message": error.message}}
         self._bus.publish(

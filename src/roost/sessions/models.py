@@ -51,6 +51,12 @@ class ModelName(Struct, frozen=True, rename=wire_name, omit_defaults=True):
         """`provider/model`."""
         return f"{self.provider_id}/{self.model_id}"
 
+    @classmethod
+    def of(cls, ref: str, variant: str | None = None) -> "ModelName":
+        """The name in `provider/model`; the provider ends at the first slash."""
+        provider, _, model = ref.partition("/")
+        return cls(provider, model, variant)
+
 
 class MessageTime(Struct, frozen=True, omit_defaults=True):
     """Milliseconds since the epoch; `completed` is missing while the message grows."""

@@ -6,11 +6,10 @@ import msgspec
 
 from roost.actors.models import Ending, Outcome, Settled
 from roost.actors.settle import settle
-from roost.actors.store import check_fence, save_progress
+from roost.actors.store import check_fence, save_progress, tell_error
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
 from roost.db.transaction import Transaction
-from roost.events.types import Event
 from roost.inbox.models import Letter, NoteBody
 from roost.inbox.store import send
 from roost.permissions.asks import withdraw_open
@@ -127,20 +126,8 @@ def _ending(memory: Memory, outcome: Outcome, error: MessageError | None) -> End
 
 
 def _tell_error(tx: Transaction, memory: Memory, error: MessageError | None) -> None:
-    if error is None:
-        return
-    address = memory.claim.address
-    tx.emit(
-        Event(
-            "session.error",
-            {
-                "sessionID": address.session_id,
-                "error": error,
-                "ownerActorId": address.actor_id,
-            },
-            session_id=address.session_id,
-        )
-    )
+    if error is not None:
+        tell_error(tx, memory.claim.address, error)
 
 
 async def end_early(world: World, memory: Memory, ending: Ending, error: MessageError) -> Settled:

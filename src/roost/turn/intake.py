@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from roost.actors.models import Actor, Budgets, Claim
-from roost.actors.store import check_fence, save_progress
+from roost.actors.store import check_fence, note_choice, save_progress
 from roost.core.errors import UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
@@ -47,7 +47,11 @@ def take(tx: Transaction, memory: Memory) -> Taken:
     agent, model = _current_choice(memory)
     new = drain(tx, memory.claim.address, memory.claim.turn.id, agent=agent, model=model)
     budgets = memory.budgets
-    if any(_from_person(message) for message in new):
+    said = [message.info for message in new if isinstance(message.info, UserInfo)]
+    by_a_person = [info for info in said if info.provenance is None]
+    if by_a_person:
+        chosen = by_a_person[-1]
+        note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
         save_progress(
             tx,
@@ -67,17 +71,12 @@ def received(world: World, memory: Memory, taken: Taken) -> Facts:
     return _facts(world, memory, taken.actor)
 
 
-def _from_person(message: Message) -> bool:
-    return isinstance(message.info, UserInfo) and message.info.provenance is None
-
-
 def _current_choice(memory: Memory) -> tuple[str, ModelName]:
     """Agent and model of the newest words said to the actor; for mail that is no prompt."""
     if memory.user is not None:
         return memory.user.agent, memory.user.model
     actor = memory.claim.actor
-    provider, _, model = (actor.model or "").partition("/")
-    return actor.agent, ModelName(provider, model, actor.variant)
+    return actor.agent, ModelName.of(actor.model or "", actor.variant)
 
 
 def _facts(world: World, memory: Memory, actor: Actor) -> Facts:

@@ -12,6 +12,7 @@ from roost.llm.models import (
     AssistantMessage,
     Media,
     Message,
+    Model,
     ModelRequest,
     Reasoning,
     Text,
@@ -19,7 +20,7 @@ from roost.llm.models import (
     ToolSpec,
     UserMessage,
 )
-from roost.sessions.models import MAIN, AssistantInfo, MessagePath, MessageTime
+from roost.sessions.models import MAIN, AssistantInfo, MessagePath, MessageTime, UserInfo
 from roost.sessions.parts import Tokens
 from roost.tools.contract import Tool
 from roost.turn.memory import Memory
@@ -41,9 +42,17 @@ class Plan(Struct, frozen=True):
 
 def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     """The request that `action` asks for."""
-    tools = world.tools(facts.agent, facts.model)
+    tools = _wanted(world.tools(facts.agent, facts.model), facts.user)
     request = _request(world, memory, facts, action, tools)
     return Plan(request, _head(world, memory, facts), {} if action.closing else tools)
+
+
+def _wanted(tools: Mapping[str, Tool[Any]], user: UserInfo | None) -> Mapping[str, Tool[Any]]:
+    """The tools that the prompt did not switch off."""
+    switches = (user.tools if user else None) or {}
+    if all(switches.get(name, True) for name in tools):
+        return tools
+    return {name: tool for name, tool in tools.items() if switches.get(name, True)}
 
 
 def _request(
@@ -56,7 +65,7 @@ def _request(
         messages = (*messages, UserMessage((Text(reminder),)))
     where = memory.claim.address
     return ModelRequest(
-        model=facts.model,
+        model=_with_options(facts),
         system=world.system(facts.agent, facts.model, user.system if user else None),
         messages=messages,
         tools=tuple(_spec(tool) for tool in tools.values()),
@@ -66,6 +75,14 @@ def _request(
         variant=(user.model.variant if user else None) or facts.agent.variant,
         cache_key=f"{where.session_id}/{where.actor_id}",
     )
+
+
+def _with_options(facts: Facts) -> Model:
+    """The model with the extra request fields that the agent asks for."""
+    if not facts.agent.options:
+        return facts.model
+    options = {**facts.model.options, **facts.agent.options}
+    return msgspec.structs.replace(facts.model, options=options)
 
 
 _specs: dict[type, ToolSpec] = {}

@@ -84,6 +84,10 @@ class Guard:
             return f"{located.shown} belongs to Roost's own data"
         return None
 
+    def holds_own(self, real: Path) -> bool:
+        """Whether Roost's own data lies there or below."""
+        return any(own.is_relative_to(real) for own in (*self._protected, *self._private))
+
     def require(self, located: Located, *, write: bool) -> None:
         """Raise `DeniedError` where `refusal` has a reason."""
         if reason := self.refusal(located, write=write):
