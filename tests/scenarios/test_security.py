@@ -12,19 +12,21 @@ from listener import Listener
 from scripted_model.scenario import Call, Text, scenario
 
 
-def attempt(house: Household, call: Call, *options: str) -> Answer:
-    """A run in which the model makes one call."""
-    house.play(scenario(call, "That was that.", scope="server"))
+def attempt(house: Household, calls: list[Call], *options: str) -> dict[str, dict[str, Any]]:
+    """A run in which the model makes one call after the other; the state of each by its words."""
+    house.play(scenario(*calls, "That was that.", scope="server"))
     answer = Answer(house.run("run", "--format", "json", *options, "--", "Do it."))
     assert (answer.code, answer.text) == (0, "That was that."), answer.err
     assert house.model.violations == []
-    return answer
+    states = [part["state"] for part in answer.tools()]
+    assert len(states) == len(calls)
+    return {str(call.arguments): state for call, state in zip(calls, states, strict=True)}
 
 
-def outcome(answer: Answer) -> str:
-    """How the only call ended."""
-    (part,) = answer.tools()
-    return str(part["state"]["status"])
+def outcome(house: Household, call: Call, *options: str) -> str:
+    """How the only call of a run ended."""
+    (state,) = attempt(house, [call], *options).values()
+    return str(state["status"])
 
 
 def said_to_the_model(house: Household) -> str:
@@ -84,7 +86,8 @@ def furnish(house: Household, name: str, thief: str) -> None:
     """Put a hostile configuration into the repository."""
     touch = f"touch {house.folder}/PWN"
     (house.folder / "secret.txt").write_text("the family jewels")
-    (house.project / "linked.md").symlink_to(house.folder / "secret.txt")
+    for link in ("linked.md", "AGENTS.md"):
+        (house.project / link).symlink_to(house.folder / "secret.txt")
     house.write("evil.py", f"import os\nos.system({touch!r})\n")
     house.write("evil.js", f"require('child_process').execSync({touch!r})\n")
     for folder in (".roost", ".opencode"):
@@ -109,16 +112,17 @@ def test_a_repository_that_is_not_trusted_does_nothing(chat_house: Household, fo
     house = chat_house
     with Listener() as thief:
         furnish(house, form, thief.url)
-        answer = attempt(house, Call("bash", {"command": "touch made.txt"}))
-        assert outcome(answer) == "error"
+        house.play(scenario(Call("bash", {"command": "touch made.txt"}), "refused", scope="server"))
+        done = house.run("run", "Do it.")
+        assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
         assert not (house.project / "made.txt").exists()
         assert thief.heard == []
-    assert "until you trust" in answer.err
+    assert "until you trust" in done.stderr
     sent = said_to_the_model(house)
     assert "family jewels" not in sent
     assert KEY not in sent
     assert_no_marker_no_secret(house)
-    assert KEY not in answer.err + json.dumps(answer.lines)
+    assert KEY not in done.stderr
 
 
 @pytest.mark.parametrize("change", ["roost.json", ".roost/agent/build.md", ".roost/plugins/new.py"])
@@ -126,9 +130,9 @@ def test_trust_is_for_exactly_what_was_read(chat_house: Household, change: str) 
     house = chat_house
     house.write("roost.json", '{"permission": {"bash": {"touch *": "allow"}}}')
     make = Call("bash", {"command": "touch made.txt"})
-    assert outcome(attempt(house, make)) == "error"
+    assert outcome(house, make) == "error"
     assert house.run("config", "trust").returncode == 0
-    assert outcome(attempt(house, make)) == "completed"
+    assert outcome(house, make) == "completed"
     (house.project / "made.txt").unlink()
     with Listener() as thief:
         # Only now the repository shows its face, for example with a pull.
@@ -136,10 +140,8 @@ def test_trust_is_for_exactly_what_was_read(chat_house: Household, change: str) 
             house.write(change, json.dumps(evil_settings(house, thief.url)))
         else:
             house.write(change, f"import os\nos.system('touch {house.folder}/PWN')\n")
-        answer = attempt(house, make)
-        assert outcome(answer) == "error"
+        assert outcome(house, make) == "error"
         assert thief.heard == []
-    assert "until you trust" in answer.err
     assert not (house.project / "made.txt").exists()
     assert_no_marker_no_secret(house)
 
@@ -157,17 +159,15 @@ CONFIGURING: list[Call] = [
 ]
 
 
-@pytest.mark.parametrize("call", CONFIGURING, ids=lambda call: str(call.arguments)[:60])
-def test_what_configures_roost_is_not_written_without_consent(
-    chat_house: Household, call: Call
-) -> None:
+def test_what_configures_roost_is_not_written_without_consent(chat_house: Household) -> None:
     house = chat_house
     house.write(".roost/roost.json", "{}")
     house.write("sub/keep.txt", "x")
     (house.project / ".git").mkdir()
     (house.project / "innocent.txt").symlink_to("roost.json")
     before = sorted(path for path in house.project.rglob("*"))
-    assert outcome(attempt(house, call)) == "error"
+    for words, state in attempt(house, CONFIGURING).items():
+        assert state["status"] == "error", words
     assert sorted(path for path in house.project.rglob("*")) == before
     assert (house.project / ".roost/roost.json").read_text() == "{}"
 
@@ -229,17 +229,19 @@ def placed(call: Call, house: Household) -> Call:
     return Call(call.name, filled)
 
 
-@pytest.mark.parametrize("call", ESCAPES, ids=lambda call: f"{call.name} {call.arguments}"[:60])
+@pytest.mark.parametrize("tools", [("read",), ("grep", "glob"), ("write", "edit"), ("bash",)])
 def test_nothing_is_read_or_written_outside_without_consent(
-    chat_house: Household, call: Call
+    chat_house: Household, tools: tuple[str, ...]
 ) -> None:
     house = chat_house
     other = outside_world(house)
-    answer = attempt(house, placed(call, house))
-    assert outcome(answer) == "error" or call.name == "glob"
-    assert "secret.txt" not in answer.tools()[0]["state"].get("output", "")
-    assert "family jewels" not in said_to_the_model(house)
-    assert KEY not in said_to_the_model(house)
+    calls = [placed(call, house) for call in ESCAPES if call.name in tools]
+    for words, state in attempt(house, calls).items():
+        assert state["status"] == "error" or "No files found" in state["output"], words
+        assert "secret.txt" not in state.get("output", ""), words
+    sent = said_to_the_model(house)
+    assert "family jewels" not in sent
+    assert KEY not in sent
     assert [path.name for path in other.iterdir()] == ["secret.txt"]
     assert (other / "secret.txt").read_text() == "the family jewels\n"
     assert not list(house.folder.rglob("PWN"))
@@ -262,7 +264,7 @@ def test_a_patch_stays_inside_or_changes_nothing_at_all(chat_house: Household, p
     models["gpt-scripted"] = models["scripted"]
     text = f"*** Begin Patch\n*** Add File: new.txt\n+x\n{PATCHES[patch]}*** End Patch"
     call = Call("apply_patch", {"patchText": text})
-    assert outcome(attempt(house, call, "--model", "test/gpt-scripted")) == "error"
+    assert outcome(house, call, "--model", "test/gpt-scripted") == "error"
     assert not (house.project / "new.txt").exists()
     assert (house.project / "own.txt").read_text() == "own\n"
     assert (other / "secret.txt").read_text() == "the family jewels\n"
@@ -273,17 +275,12 @@ def test_links_inside_the_project_work_without_a_question(chat_house: Household)
     house = chat_house
     house.write("src/real.txt", "old\n")
     (house.project / "alias.txt").symlink_to("src/real.txt")
-    read = Call("read", {"filePath": "alias.txt"})
-    house.play(
-        scenario(
-            read,
-            Call("edit", {"filePath": "alias.txt", "oldString": "old", "newString": "new"}),
-            "done",
-            scope="server",
-        )
-    )
-    answer = Answer(house.run("run", "--format", "json", "Edit it."))
-    assert [part["state"]["status"] for part in answer.tools()] == ["completed", "completed"]
+    calls = [
+        Call("read", {"filePath": "alias.txt"}),
+        Call("edit", {"filePath": "alias.txt", "oldString": "old", "newString": "new"}),
+    ]
+    states = attempt(house, calls).values()
+    assert [state["status"] for state in states] == ["completed", "completed"]
     assert (house.project / "alias.txt").is_symlink()
     assert (house.project / "src/real.txt").read_text() == "new\n"
 
@@ -311,18 +308,24 @@ DESTRUCTIVE = {
 }
 
 
-@pytest.mark.parametrize("command", DESTRUCTIVE)
-def test_what_destroys_is_not_done_without_a_person(chat_house: Household, command: str) -> None:
+@pytest.mark.parametrize("options", [(), ("--yes",)])
+def test_what_destroys_is_not_done_without_a_person(
+    chat_house: Household, options: tuple[str, ...]
+) -> None:
     house = chat_house
     other = outside_world(house)
-    call = Call("bash", {"command": command.replace("{home}", str(house.home))})
-    assert outcome(attempt(house, call)) == "error"
+    commands = {
+        command.replace("{home}", str(house.home)): DESTRUCTIVE[command] for command in DESTRUCTIVE
+    }
+    calls = [Call("bash", {"command": command}) for command in commands]
+    states = attempt(house, calls, *options).values()
+    for (command, within_yes), state in zip(commands.items(), states, strict=True):
+        done = state["status"] == "completed"
+        # `--yes` goes as far as the project.
+        assert done is (within_yes and bool(options)), command
     assert (other / "secret.txt").exists()
-    assert (house.project / "deep").is_dir()
-    # `--yes` goes as far as the project.
-    assert (outcome(attempt(house, call, "--yes")) == "completed") is DESTRUCTIVE[command]
-    assert (other / "secret.txt").exists()
-    assert len(house.rows("SELECT id FROM session")) == 2
+    assert (house.project / "deep").is_dir() is not bool(options)
+    assert_sound(house)
 
 
 # Keys (R40)

@@ -49,6 +49,10 @@ class PathGuard(Protocol):
         """Why nobody may touch it, or None."""
         ...
 
+    def holds_own(self, real: Path) -> bool:
+        """Whether Roost's own data lies there or below."""
+        ...
+
 
 class Surroundings(Struct, frozen=True):
     """Where a command line would run."""
@@ -266,9 +270,19 @@ class _Analysis:
             for one in located or ():
                 if reason := self.around.guard.refusal(one, write=True):
                     self.refusals.append(reason)
+                if call.name == "rm" and self._takes_own(one, word):
+                    self.refusals.append(f"{call.text} would delete Roost's own data")
                 reach = "outside" if loss.whole else self._reach(one, word)
                 found.append(Destruction(index, reach, (one.real,)))
         return found
+
+    def _takes_own(self, located: Located, word: Word) -> bool:
+        """Whether Roost's own data goes with it."""
+        if not word.glob:
+            return self.around.guard.holds_own(located.real)
+        rest = word.text.removeprefix(_known_path(word) or "").lstrip("/")
+        found = islice(_matching(str(located.real / rest)), _MAX_MATCHES)
+        return any(self.around.guard.holds_own(Path(os.path.realpath(name))) for name in found)
 
     def _reach(self, located: Located, word: Word) -> Reach:
         root = self.around.guard.root

@@ -107,7 +107,7 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
         cwd=cwd,
         guard=context.guard,
         home=Path.home(),
-        temporary=_temporary(),
+        temporary=_temporary(context.root),
         pids=frozenset({os.getpid()}),
     )
     if len(command) < _SHORT:
@@ -124,9 +124,11 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
         await ask(context, request)
 
 
-def _temporary() -> tuple[Path, ...]:
+def _temporary(root: Path) -> tuple[Path, ...]:
+    """Folders for scratch files; one that holds the project holds its neighbours too."""
     folders = {Path(tempfile.gettempdir()), Path("/", "tmp"), Path("/", "var", "tmp")}
-    return tuple(sorted({Path(os.path.realpath(folder)) for folder in folders}))
+    real = {Path(os.path.realpath(folder)) for folder in folders}
+    return tuple(sorted(folder for folder in real if not root.is_relative_to(folder)))
 
 
 async def _shown(output: Output, context: ToolContext) -> tuple[str, Path | None]:
