@@ -25,15 +25,24 @@ class Event:
         directory: str = "",
         part_id: str | None = None,
     ) -> None:
-        self.id = new_id("event")
+        """`properties`: a struct or dictionary that msgspec can encode; not to be changed later."""
         self.type = type_
-        self.properties = properties
-        """A struct or dictionary that msgspec can encode; not to be changed afterwards."""
+        self._properties = properties
         self.session_id = session_id
         self.directory = directory
         """The directory of the session, or empty for news of the whole process."""
         self.part_id = part_id
         """The part it is about, if any: deltas of that part keep their side of it."""
+
+    @cached_property
+    def id(self) -> str:
+        """Made when it is first asked for: most deltas are merged before anybody does."""
+        return new_id("event")
+
+    @property
+    def properties(self) -> Any:
+        """What it tells."""
+        return self._properties
 
     @cached_property
     def encoded(self) -> bytes:
@@ -57,22 +66,27 @@ class Delta(Event):
     """Text appended to a part: the only news that may be lost, since the part is stored anyway."""
 
     def __init__(self, place: DeltaPlace, text: str, directory: str = "") -> None:
-        properties = {
-            "sessionID": place.session_id,
-            "messageID": place.message_id,
-            "partID": place.part_id,
-            "field": place.field,
-            "delta": text,
-        }
         super().__init__(
             "message.part.delta",
-            properties,
+            None,
             session_id=place.session_id,
             directory=directory,
             part_id=place.part_id,
         )
         self.place = place
         self.text = text
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Built for those who read it: thousands come in a second, and few are read alone."""
+        place = self.place
+        return {
+            "sessionID": place.session_id,
+            "messageID": place.message_id,
+            "partID": place.part_id,
+            "field": place.field,
+            "delta": self.text,
+        }
 
 
 def resync() -> Event:

@@ -33,6 +33,7 @@ class LoopDetector:
 
     def __init__(self) -> None:
         self._tail = ""
+        self._new: list[str] = []
         self._unseen = 0
         self._line = ""
         self._in_fence = False
@@ -41,15 +42,18 @@ class LoopDetector:
 
     def feed(self, text: str) -> str | None:
         """Take in `text`; the repeated unit once it has been repeated too often, else None."""
-        self._tail += text
+        self._new.append(text)
         self._unseen += len(text)
-        self._follow_fences(text)
         if self._unseen < CHECK_EVERY:
             return None
-        new, self._unseen = self._unseen, 0
-        if len(self._tail) > TAIL:
-            self._tail = self._tail[-TAIL:]
-        return self._look(new)
+        return self._take_in("".join(self._new))
+
+    def _take_in(self, text: str) -> str | None:
+        self._new.clear()
+        self._unseen = 0
+        self._follow_fences(text)
+        self._tail = (self._tail + text)[-TAIL:]
+        return self._look(len(text))
 
     def _follow_fences(self, text: str) -> None:
         """A fence opens or closes code where a line begins with it."""

@@ -51,6 +51,7 @@ class _Block:
 
     def __init__(self, part: Part) -> None:
         self.part = part
+        self.place = DeltaPlace(part.session_id, part.message_id, part.id)
         self.pieces: list[str] = []
         self.unsaved: list[str] = []
         self.size = 0
@@ -161,8 +162,7 @@ class Recorder:
         text = clean(text)
         block.add(text)
         self._unsaved += len(text)
-        place = DeltaPlace(self.info.session_id, self.info.id, block.part.id)
-        self._bus.publish([Delta(place, text)])
+        self._bus.publish((Delta(block.place, text),))
 
     async def _close(self, key: str, metadata: dict[str, Any]) -> None:
         block = self._blocks.pop(key, None)
