@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roost.cli.collector import calm
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
 from roost.cli.secrets import secrets_of
@@ -45,6 +46,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 def execute(given: dict[str, Any]) -> int:
     """Serve until a signal. Raises `RoostError` when the server cannot start."""
     options = msgspec.convert(given, ServeOptions)
+    calm()
     return run_at_home(given, lambda home: _serve(home, options))
 
 

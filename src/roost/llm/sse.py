@@ -35,6 +35,8 @@ class EventParser:
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """The events that `chunk` completes, in order."""
+        if self._is_one_line(chunk):
+            return [ServerEvent(b"", chunk[6:-2])]
         buffer = self._rest + self._plain(chunk)
         if self._at_start:
             buffer = self._without_bom(buffer)
@@ -55,6 +57,13 @@ class EventParser:
         self._rest = b""
         event = _event(block) if newline else None
         return [] if event is None else [event]
+
+    def _is_one_line(self, chunk: bytes) -> bool:
+        """Whether `chunk` is one event of one line, as nearly all are that models stream."""
+        if self._rest or self._after_cr or not chunk.startswith(b"data: ") or b"\r" in chunk:
+            return False
+        self._at_start = False
+        return chunk.endswith(b"\n\n") and chunk.find(b"\n") == len(chunk) - 2
 
     def _plain(self, chunk: bytes) -> bytes:
         """`chunk` with LF as its only line end."""

@@ -3,6 +3,7 @@
 import gc
 from typing import Any
 
+from roost.cli.collector import calm
 from roost.cli.run.prompt import PipedInput
 
 
@@ -14,6 +15,5 @@ def execute(given: dict[str, Any]) -> int:
     gc.disable()
     from roost.cli.run.work import work
 
-    gc.freeze()
-    gc.enable()
+    calm()
     return work(given, piped)
