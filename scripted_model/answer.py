@@ -169,7 +169,12 @@ def arguments_value(text: str) -> Any:
 
 def encode_text(text: str) -> bytes:
     """`text` as a JSON string. A lone surrogate goes out as an escape, as some models send it."""
+    return encode_json(text)
+
+
+def encode_json(value: Any) -> bytes:
+    """The same for any JSON value."""
     try:
-        return msgspec.json.encode(text)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return json.dumps(text).encode()
+        return json.dumps(value, separators=(",", ":")).encode()

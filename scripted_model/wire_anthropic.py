@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
-from scripted_model.answer import Answer, Said, arguments_value, encode_text
+from scripted_model.answer import Answer, Said, arguments_value, encode_json, encode_text
 from scripted_model.reasoning_rules import Thought
 from scripted_model.scenario import Call, Fail, Reasoning, Text
 
@@ -21,7 +19,7 @@ _PING: Final = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 def _event(name: str, **fields: Any) -> bytes:
-    data = msgspec.json.encode({"type": name, **fields})
+    data = encode_json({"type": name, **fields})
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
@@ -157,7 +155,7 @@ class AnthropicWire:
         list(self._close())
         content = [_block(each) for each in self.answer.blocks]
         usage = {**self._input_usage(), "output_tokens": self.answer.numbers.output}
-        return msgspec.json.encode(self._message(content, _REASONS.get(reason, reason), usage))
+        return encode_json(self._message(content, _REASONS.get(reason, reason), usage))
 
     def thought(self) -> Thought:
         """The blocks with their signatures, in order."""

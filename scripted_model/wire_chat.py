@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, Final
 
-import msgspec
-
-from scripted_model.answer import Answer, Said, encode_text
+from scripted_model.answer import Answer, Said, encode_json, encode_text
 from scripted_model.json_strict import child
 from scripted_model.reasoning_rules import Thought
 from scripted_model.scenario import Call, Fail, Reasoning, Text
@@ -27,7 +25,7 @@ class ChatWire:
         options = child(answer.request.options, "stream_options")
         self._with_usage = options.get("include_usage") is True
         # The same in every chunk, so it is encoded once.
-        self._start = b"data: " + msgspec.json.encode(self._frame("chat.completion.chunk"))[:-1]
+        self._start = b"data: " + encode_json(self._frame("chat.completion.chunk"))[:-1]
         self._tail = (b',"usage":null' if self._with_usage else b"") + b"}\n\n"
 
     def _frame(self, kind: str) -> dict[str, Any]:
@@ -109,14 +107,14 @@ class ChatWire:
         """Usage, if asked for, and the mark of the end."""
         found: list[bytes] = []
         if self._with_usage:
-            usage = msgspec.json.encode(self._usage())
+            usage = encode_json(self._usage())
             found.append(self._start + b',"choices":[],"usage":' + usage + b"}\n\n")
         return [*found, b"data: [DONE]\n\n"]
 
     def fail(self, piece: Fail) -> list[bytes]:
         """A chunk that holds an error."""
         error = {"message": piece.message, "type": piece.code, "param": None, "code": piece.code}
-        return [b"data: " + msgspec.json.encode({"error": error}) + b"\n\n"]
+        return [b"data: " + encode_json({"error": error}) + b"\n\n"]
 
     def _usage(self) -> dict[str, Any]:
         numbers = self.answer.numbers
@@ -149,7 +147,7 @@ class ChatWire:
             "finish_reason": _reason(reason),
         }
         frame = self._frame("chat.completion")
-        return msgspec.json.encode({**frame, "choices": [choice], "usage": self._usage()})
+        return encode_json({**frame, "choices": [choice], "usage": self._usage()})
 
     def thought(self) -> Thought:
         """All thinking as one text, since the field is one text."""

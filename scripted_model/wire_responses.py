@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, Final
 
-import msgspec
-
-from scripted_model.answer import Answer, Said, encode_text
+from scripted_model.answer import Answer, Said, encode_json, encode_text
 from scripted_model.json_strict import is_object, items
 from scripted_model.picture import Tool
 from scripted_model.reasoning_rules import Thought
@@ -37,7 +35,7 @@ class ResponsesWire:
         self._stores = answer.request.options.get("store") is not False
 
     def _event(self, name: str, **fields: Any) -> bytes:
-        data = msgspec.json.encode({"type": name, "sequence_number": self._sequence, **fields})
+        data = encode_json({"type": name, "sequence_number": self._sequence, **fields})
         self._sequence += 1
         return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
@@ -198,7 +196,7 @@ class ResponsesWire:
         """A `response`."""
         self.finish(reason)
         status = "completed" if reason in _COMPLETE else "incomplete"
-        return msgspec.json.encode(self._response(status))
+        return encode_json(self._response(status))
 
     def thought(self) -> Thought:
         """The reasoning items; without their sealed content they exist only on the server."""

@@ -158,7 +158,9 @@ class Answer:
     def __init__(self, done: "subprocess.CompletedProcess[str]") -> None:
         self.code = done.returncode
         self.err = done.stderr
-        self.lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+        self.lines: list[dict[str, Any]] = [
+            json.loads(line) for line in done.stdout.split("\n") if line
+        ]
 
     @property
     def result(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from roost.core.text import decode
+from roost.workspace.textfile import readable_text
 
 NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 FILE_LIMIT: Final = 64 * 1024
@@ -76,7 +76,7 @@ def _read(path: Path) -> str | None:
             data = file.read(FILE_LIMIT + 1)
     except OSError:
         return None
-    text = decode(data[:FILE_LIMIT]).strip()
+    text = readable_text(data[:FILE_LIMIT]).strip()
     if len(data) > FILE_LIMIT:
         text += f"\n[cut after {FILE_LIMIT} bytes]"
     return text or None

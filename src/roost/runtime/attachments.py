@@ -11,12 +11,13 @@ from urllib.parse import parse_qs, unquote, unquote_to_bytes, urlsplit
 
 from roost.core.errors import RoostError, UsageError
 from roost.core.ids import new_id
-from roost.core.text import clean, cut, decode
+from roost.core.text import clean, cut
 from roost.inbox.models import PromptPart
 from roost.runtime.models import AgentInput, FileInput, PromptInput, TextInput
 from roost.sessions.parts import AgentPart, FilePart, TextPart
 from roost.workspace.guard import Guard
 from roost.workspace.media import checked_media, media_type
+from roost.workspace.textfile import is_binary, readable_text
 
 FILE_LIMIT: Final = 50 * 1024 * 1024
 """Bytes of one attachment."""
@@ -107,9 +108,9 @@ class Attachments:
             note = [self._synthetic(f"{name}: {media.note}")] if media.note else []
             url = f"data:{media.mime};base64,{media.base64}"
             return [*note, self._kept(part, name, url, media.mime)]
-        if b"\x00" in data[:8192]:
+        if is_binary(data):
             raise UsageError(f"{name} is a binary file that no model can read")
-        shown = _excerpt(decode(data), lines)
+        shown = _excerpt(readable_text(data), lines)
         url = part.url if part.url.startswith("file:") else "data:text/plain,"
         return [self._synthetic(f"Content of {name}:\n{shown}"), self._kept(part, name, url)]
 

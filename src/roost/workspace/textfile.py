@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from roost.core.encodings import likely_encodings
 from roost.core.errors import RoostError
+from roost.core.text import clean, decode
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -91,6 +92,14 @@ def decode_file(data: bytes, name: str) -> TextFile:
     if (text := _exactly(data, "utf-8")) is not None:
         return TextFile(text, "utf-8", b"", certain=True, digest=digest_of(data))
     return _guessed(data, name)
+
+
+def readable_text(data: bytes) -> str:
+    """`data` as text to be read and not written back; what fits no encoding stays visible."""
+    try:
+        return clean(decode_file(data, "the file").text)
+    except NotTextError:
+        return decode(data)
 
 
 def _exactly(data: bytes, encoding: str) -> str | None:
