@@ -64,10 +64,11 @@ class Subscription:
         self._news.set()
 
     def _offer_delta(self, delta: Delta) -> None:
-        run = self._open_runs.get(delta.place.part_id)
-        if run is None or run.first.place != delta.place:
+        place = delta.place
+        run = self._open_runs.get(place.part_id)
+        if run is None or (run.first.place is not place and run.first.place != place):
             run = _Run(delta)
-            self._open_runs[delta.place.part_id] = run
+            self._open_runs[place.part_id] = run
             self._waiting.append(run)
             self._bytes += _EVENT_OVERHEAD
         run.pieces.append(delta.text)

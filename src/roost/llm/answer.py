@@ -30,7 +30,15 @@ async def events_of(
         return
     parser = EventParser()
     wait, heard = first_byte, time.monotonic()
-    while (chunk := await _next(answer, decoder, wait)) is not None:
+    while True:
+        try:
+            chunk = await answer.chunk(wait)
+        except ModelError:
+            if decoder.finished:  # a connection lost after that is just its end
+                break
+            raise
+        if chunk is None:
+            break
         events = _events(parser, decoder, chunk, model)
         for event in events:
             yield event
@@ -45,16 +53,6 @@ async def events_of(
         wait = TAIL_TIMEOUT if decoder.finished else model.idle_timeout
     for event in _last(parser, decoder, model):
         yield event
-
-
-async def _next(answer: Answer, decoder: Decoder, wait: float) -> bytes | None:
-    """The next chunk; a connection lost after the model has finished is just its end."""
-    try:
-        return await answer.chunk(wait)
-    except ModelError:
-        if decoder.finished:
-            return None
-        raise
 
 
 def _events(parser: EventParser, decoder: Decoder, chunk: bytes, model: Model) -> list[StreamEvent]:
