@@ -126,7 +126,12 @@ def _imported(words: list[str], tmp_path: Path) -> set[str]:
         [*PYTHON, *words],
         capture_output=True,
         text=True,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "ROOST_HOME": str(tmp_path / "home")},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "ROOST_HOME": str(tmp_path / "home"),
+            "ROOST_CONFIG_CONTENT": '{"disabled_providers": ["local"]}',
+        },
         timeout=60,
         check=False,
     )

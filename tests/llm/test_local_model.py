@@ -59,7 +59,7 @@ def test_an_unknown_model_brings_the_known_ones(tmp_path: Path) -> None:
 
 def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "runtime_is_installed", lambda: False)
-    with pytest.raises(ModelError, match=r"roost\[local\]"):
+    with pytest.raises(ModelError, match=r"extra `local`"):
         asyncio.run(LocalServers({}).started(local_model("x")))
 
 

@@ -122,6 +122,13 @@ class Household:
         finally:
             connection.close()
 
+    def change(self, sql: str, *values: Any) -> None:
+        """Change the database behind the program's back."""
+        (path,) = self.home.rglob("roost.db")
+        with sqlite3.connect(path) as connection:
+            connection.execute(sql, values)
+        connection.close()
+
     def rows_exist(self) -> bool:
         """Whether the database has its tables."""
         return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'inbox'"))

@@ -40,6 +40,10 @@ class Server:
     def client(self) -> Client:
         return Client(ServerPlace(self.url, PASSWORD))
 
+    def signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         assert self._process is not None
         self._process.kill()
@@ -291,5 +295,67 @@ def test_a_killed_server_leaves_nothing_running_and_the_next_one_says_so(
             assert [turn.outcome for turn in await client.turns(session_id)] == ["interrupted"]
 
     asyncio.run(look())
+    server.end()
+    assert_sound(chat_house)
+
+
+def test_a_faulty_row_of_one_session_does_not_stop_the_server(
+    chat_house: Household, server: Server
+) -> None:
+    chat_house.play(titles_beside([Text("thinking "), Stall()]))
+    session_id = ""
+
+    async def begin() -> None:
+        nonlocal session_id
+        async with server.client() as client:
+            session_id = (await client.create_session()).id
+            await client.prompt_async(session_id, "Work.")
+            await asyncio.to_thread(chat_house.model.wait_for_requests, 1)
+            await asyncio.sleep(0.3)
+
+    asyncio.run(begin())
+    server.kill()
+    chat_house.change("UPDATE part SET data = '{' WHERE type = 'text' AND data LIKE '%thinking%'")
+    chat_house.change("UPDATE actor SET retry = '{' WHERE session_id = ?", session_id)
+    chat_house.play(titles_beside("fine"))
+    server.start()
+
+    async def go_on() -> None:
+        async with server.client() as client:
+            other = await client.create_session()
+            answer = await client.prompt(other.id, "Hello.")
+            assert [p.text for p in answer.parts if hasattr(p, "text")] == ["fine"]
+            assert (await client.health()).healthy
+
+    asyncio.run(go_on())
+    assert server.end() == 0
+
+
+def test_a_server_that_was_stopped_for_long_does_not_declare_its_own_turn_dead(
+    chat_house: Household, server: Server
+) -> None:
+    chat_house.config["permission"] = {"bash": "allow"}
+    server.end()
+    server.start()
+    chat_house.play(titles_beside(Call("bash", {"command": "ls > begun; sleep 18"}), "survived"))
+
+    async def go() -> None:
+        async with server.client() as client:
+            session = await client.create_session()
+            await client.prompt_async(session.id, "Work.")
+            await asyncio.to_thread(
+                chat_house.model.wait_until, lambda: (chat_house.project / "begun").exists()
+            )
+            server.signal(signal.SIGSTOP)
+            await asyncio.sleep(16)
+            server.signal(signal.SIGCONT)
+
+            async def ended() -> bool:
+                return session.id not in await client.statuses()
+
+            await until(ended, 20)
+            assert [turn.outcome for turn in await client.turns(session.id)] == ["success"]
+
+    asyncio.run(go())
     server.end()
     assert_sound(chat_house)

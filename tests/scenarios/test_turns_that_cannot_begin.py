@@ -35,3 +35,19 @@ def test_a_prompt_for_a_model_that_is_gone_is_refused_and_nothing_is_left_waitin
     house.config = good
     assert house.rows("SELECT id FROM inbox WHERE state = 'queued'") == []
     assert_sound(house)
+
+
+def test_mail_that_nobody_can_read_does_not_stand_in_the_way(chat_house: Household) -> None:
+    house = chat_house
+    house.play(scenario("first", "second", scope="server"))
+    session = house.prompt("One.").session
+    house.change(
+        "INSERT INTO inbox (id, receiver_session, receiver_actor, kind, body, state, created)"
+        " VALUES ('inb_alien', ?, 'main', 'alien', '{}', 'queued', 1)",
+        session,
+    )
+    answer = house.prompt("Two.", "--continue")
+    assert (answer.code, answer.text) == (0, "second"), answer.err
+    (alien,) = house.rows("SELECT state FROM inbox WHERE id = 'inb_alien'")
+    assert alien["state"] == "rejected"
+    assert_sound(house)

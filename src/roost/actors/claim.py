@@ -155,22 +155,24 @@ def rest(tx: Transaction, actor: Actor) -> None:
 
 
 def recover(tx: Transaction, is_dead: IsDead, session_id: str | None = None) -> list[Address]:
-    """Close the turns whose owners are gone, and name the actors that mail waits for.
+    """Recover every actor (of a session) in one transaction, and name those that mail waits for."""
+    found = store.restless(tx, session_id)
+    return [address for address in found if recover_actor(tx, address, is_dead)]
 
-    Actors that another live process runs are left alone.
+
+def recover_actor(tx: Transaction, address: Address, is_dead: IsDead) -> bool:
+    """Close the turn of `address` if its owner is gone; whether mail waits for it then.
+
+    An actor that a live process runs is left alone.
     """
-    now = now_ms()
-    waiting: list[Address] = []
-    for actor in store.not_idle(tx, session_id):
-        if is_held(actor, now, is_dead):
-            continue
-        if actor.owner is not None:
-            end_interrupted(tx, actor)
-        rest(tx, actor)
-        failpoint("recover.actor")
-        if inbox.has_mail(tx, actor.address):
-            waiting.append(actor.address)
-    return waiting
+    actor = store.find(tx, address)
+    if actor is None or actor.status == "idle" or is_held(actor, now_ms(), is_dead):
+        return False
+    if actor.owner is not None:
+        end_interrupted(tx, actor)
+    rest(tx, actor)
+    failpoint("recover.actor")
+    return inbox.has_mail(tx, address)
 
 
 def renew(tx: Transaction, owner: str) -> list[Actor]:

@@ -131,6 +131,18 @@ def not_idle(db: Reader, session_id: str | None = None) -> list[Actor]:
     return [actor_from_row(row) for row in rows]
 
 
+def restless(db: Reader, session_id: str | None = None) -> list[Address]:
+    """Where the actors are that run or are to be woken. Nothing else is read: a row that is
+    faulty must not hide the others.
+    """
+    rows = db.all(
+        "SELECT session_id, actor_id FROM actor"
+        " WHERE status != 'idle' AND (? IS NULL OR session_id = ?)",
+        (session_id, session_id),
+    )
+    return [Address(row["session_id"], row["actor_id"]) for row in rows]
+
+
 def owners(db: Reader) -> set[str]:
     """Every process that an actor names as its owner."""
     return {row["owner"] for row in db.all("SELECT DISTINCT owner FROM actor") if row["owner"]}

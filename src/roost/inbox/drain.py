@@ -14,7 +14,7 @@ from roost.core.ids import new_id
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address, InboxRow, NoteBody, PromptBody
 from roost.inbox.render import render
-from roost.inbox.store import as_message, queued
+from roost.inbox.store import as_message, take_queued
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, MessageTime, ModelName, UserInfo
 from roost.sessions.parts import TextPart
@@ -30,7 +30,7 @@ def drain(
 
     `agent` and `model` are those of the last prompt; mail that is no prompt goes on with them.
     """
-    rows = queued(tx, receiver, DRAIN_LIMIT)
+    rows = take_queued(tx, receiver, DRAIN_LIMIT)
     messages: list[Message] = []
     for is_prompt, run in groupby(rows, key=lambda row: isinstance(row.body, PromptBody)):
         batch = list(run)

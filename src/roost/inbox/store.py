@@ -226,7 +226,37 @@ def queued(db: Reader, receiver: Address, limit: int = QUEUE_LIMIT) -> list[Inbo
         " AND state = 'queued' ORDER BY seq LIMIT ?",
         (receiver.session_id, receiver.actor_id, limit),
     )
-    return [from_row(row) for row in rows]
+    return [row for raw in rows if (row := readable(raw)) is not None]
+
+
+def readable(raw: sqlite3.Row) -> InboxRow | None:
+    """A row of the table as a struct; None if this program cannot read it."""
+    try:
+        return from_row(raw)
+    except msgspec.MsgspecError:
+        return None
+
+
+def take_queued(tx: Transaction, receiver: Address, limit: int) -> list[InboxRow]:
+    """What waits for an actor, in order, to be delivered in this transaction.
+
+    A row that cannot be read, for example of a newer program, is rejected: left there it would
+    stand in the way of all that follows.
+    """
+    raws = tx.all(
+        "SELECT * FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' ORDER BY seq LIMIT ?",
+        (receiver.session_id, receiver.actor_id, limit),
+    )
+    rows: list[InboxRow] = []
+    for raw in raws:
+        if (row := readable(raw)) is not None:
+            rows.append(row)
+            continue
+        tx.run("UPDATE inbox SET state = 'rejected' WHERE seq = ?", (raw["seq"],))
+        about = {"sessionID": receiver.session_id, "id": raw["id"], "state": "rejected"}
+        tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+    return rows
 
 
 def listed(db: Reader, session_id: str, limit: int = 200) -> list[InboxRow]:

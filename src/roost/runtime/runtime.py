@@ -117,9 +117,9 @@ class Runtime:
         Git is asked once for a directory, so a slow one delays no later start.
         """
         known = await self.database.read(
-            lambda db: sessions.listed(db, directory=str(directory), limit=1)
+            lambda db: sessions.project_of_directory(db, str(directory))
         )
-        return known[0].project_id if known else (await project_of(directory)).id
+        return known or (await project_of(directory)).id
 
     async def session(self, session_id: str) -> Session:
         """The session of that id. Raises `NotFoundError`."""

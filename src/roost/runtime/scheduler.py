@@ -5,6 +5,7 @@ This is the seam for other engines: nothing above it knows that a wake is a task
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -26,6 +27,10 @@ from roost.turn.world import World
 logger = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 2.0
 """Pause before a turn that the database refused is tried again."""
+FIRST_PAUSE: Final = 0.01
+LONGEST_PAUSE: Final = 5.0
+BUSY_SECONDS: Final = 0.5
+"""Pauses in seconds between turns of one actor that each end sooner than `BUSY_SECONDS`."""
 RECOVER_SECONDS: Final = 5.0
 """How often a server looks for turns whose process died."""
 
@@ -91,25 +96,46 @@ class Scheduler:
         return True
 
     async def recover(self, session_id: str | None = None) -> None:
-        """Close turns whose process is gone, and wake those that mail waits for."""
+        """Close turns whose process is gone, and wake those that mail waits for.
 
-        def mend(tx: Transaction) -> list[Address]:
-            waiting = claims.recover(tx, self._owner.is_dead, session_id)
-            withdraw_lost(tx)
-            return waiting
+        What this process runs itself is never taken for dead, however long the machine slept.
+        """
+        found = await self._database.read(lambda db: actors.restless(db, session_id))
+        for address in found:
+            if address not in self._waking and await self._recovered(address):
+                self.wake(address)
+        await self._database.write(withdraw_lost)
 
-        for address in await self._database.write(mend):
-            self.wake(address)
+    async def _recovered(self, address: Address) -> bool:
+        """Recover one actor; a fault of its rows stays its own."""
+
+        def mend(tx: Transaction) -> bool:
+            return claims.recover_actor(tx, address, self._owner.is_dead)
+
+        try:
+            return await self._database.write(mend)
+        except StorageError:
+            raise
+        except Exception:
+            logger.exception("%s in %s cannot be recovered", address.actor_id, address.session_id)
+            return False
 
     async def _serve(self, address: Address, reason: Reason) -> None:
         """Turns of one actor, one after the other, until nothing waits for it."""
         try:
+            pause = FIRST_PAUSE
             while True:
                 self._again.discard(address)
+                began = time.monotonic()
                 settled = await self._one_turn(address, reason)
                 if not settled and address not in self._again:
                     return
                 reason = "mail"
+                if time.monotonic() - began > BUSY_SECONDS:
+                    pause = FIRST_PAUSE
+                    continue
+                await asyncio.sleep(pause)  # turns that end at once must not spin
+                pause = min(pause * 2, LONGEST_PAUSE)
         finally:
             self._waking.pop(address, None)
             self._running.pop(address, None)
@@ -145,6 +171,8 @@ class Scheduler:
             await self._database.write(fail)
         except StorageError as storage_error:
             self._report(address, storage_error)
+        except Exception:
+            logger.exception("the turn of %s could not be refused", address.actor_id)
 
     async def _claim(self, address: Address, reason: Reason) -> Claim | None:
         budgets = await self.budgets_of(address.session_id)
@@ -197,6 +225,10 @@ class Scheduler:
             for actor in held:
                 if actor.cancel == "forced":
                     self.stop(actor.address, actor.current_turn)
+            fences = {actor.address: actor.fence for actor in held}
+            for address, run in list(self._running.items()):
+                if fences.get(address) != run.claim.turn.fence:
+                    run.stop()  # another process took the actor over: its tools must not go on
 
     def _renew(self, tx: Transaction) -> list[Actor]:
         return claims.renew(tx, self._owner.id)

@@ -154,6 +154,15 @@ def children(db: Reader, session_id: str) -> list[Session]:
     return [_from_row(row) for row in rows]
 
 
+def project_of_directory(db: Reader, directory: str) -> str | None:
+    """The project id of the session last used in a directory, or None."""
+    row = db.one(
+        "SELECT project_id FROM session WHERE directory = ? ORDER BY updated DESC LIMIT 1",
+        (directory,),
+    )
+    return None if row is None else str(row["project_id"])
+
+
 def touch(tx: Transaction, session_id: str, now: int) -> None:
     """Note that something happened in the session."""
     tx.run("UPDATE session SET updated = ? WHERE id = ?", (now, session_id))

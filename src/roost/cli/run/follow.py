@@ -51,6 +51,8 @@ class Followed(Struct, frozen=True):
     """Why there is no result."""
     left: bool = False
     """The turn goes on in another process."""
+    gave_up: bool = False
+    """The database cannot be written, so nothing more can be waited for."""
 
 
 class _Slice:
@@ -211,4 +213,5 @@ class Follower:
     async def _give_up(self) -> Followed:
         await self._withdraw()
         message = self._troubles[-1].error.get("data", {}).get("message", "unknown error")
-        return Followed(failure=RoostError(f"the turn cannot be started: {message}"))
+        error = RoostError(f"the turn cannot be started: {message}")
+        return Followed(failure=error, gave_up=True)

@@ -144,7 +144,8 @@ class _Run:
         kept = self._session.id if self.heard else None
         seconds = time.monotonic() - began
         await self._screen.finish(Finale(kept, followed, end, self._usage, seconds))
-        await self._linger()
+        if not followed.gave_up:
+            await self._linger()
         return end
 
     async def _follow(self, prompt: PromptInput) -> Followed:
@@ -160,7 +161,7 @@ class _Run:
                 self._runtime, self._address, accepted.message_id, news=news, stop=self._stop
             )
             followed = await follower.follow(self._show)
-        self.heard = followed.result is not None or followed.left
+        self.heard = followed.result is not None or followed.left or followed.gave_up
         return followed
 
     async def _show(self, sightings: list[Sighting]) -> None:
