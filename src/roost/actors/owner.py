@@ -8,22 +8,33 @@ import fcntl
 import os
 from pathlib import Path
 
+from roost.core.errors import StorageError
 from roost.core.ids import new_id
 
 
 class Owner:
-    """This process, as other processes on the same database see it."""
+    """This process, as other processes on the same database see it.
+
+    Raises `StorageError` where it cannot write, for example on a full disk.
+    """
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.id = new_id("process")
         self._folder = folder
         self._path = folder / f"{self.id}.lock"
         unlocked = folder / f"{self.id}.new"  # no `*.lock` is seen before its lock is held
-        self._handle = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
-        os.write(self._handle, f"{os.getpid()}\n".encode())
-        unlocked.rename(self._path)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._handle = os.open(unlocked, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._handle, fcntl.LOCK_EX)
+            os.write(self._handle, f"{os.getpid()}\n".encode())
+            unlocked.rename(self._path)
+        except OSError as error:
+            unlocked.unlink(missing_ok=True)
+            raise StorageError(
+                f"{folder} cannot be written: {error.strerror}",
+                hint="Free some space, or check who may write there.",
+            ) from error
 
     def is_dead(self, owner_id: str) -> bool:
         """Whether the process `owner_id` has provably ended. False also when nobody can tell."""
@@ -48,7 +59,12 @@ class Owner:
             if path.stem not in still_named and self.is_dead(path.stem):
                 path.unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Give the lock back; for a process that ends in order."""
-        self._path.unlink(missing_ok=True)
+    def close(self, *, in_order: bool = True) -> None:
+        """Give the lock back.
+
+        Not `in_order` means that actors may still be named as this process's, which could not be
+        stored: then the file stays, as the proof that lets others take over at once.
+        """
+        if in_order:
+            self._path.unlink(missing_ok=True)
         os.close(self._handle)

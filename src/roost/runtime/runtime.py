@@ -12,7 +12,7 @@ from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
-from roost.core.errors import BusyError, NotFoundError, UsageError
+from roost.core.errors import BusyError, NotFoundError, StorageError, UsageError
 from roost.core.ids import is_from_the_future, new_id
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
@@ -68,7 +68,12 @@ class Runtime:
         paths.prepare()
         bus = Bus()
         database = Database.open(paths.data / DATABASE_NAME, bus)
-        owner = Owner(paths.state / "owners")
+        try:
+            owner = Owner(paths.state / "owners")
+        except StorageError:
+            database.close()
+            raise
+        in_order = False
         try:
             runtime = cls(paths, settings, database, bus, owner)
             await runtime.scheduler.start(runtime.worlds.world_of, runtime.worlds.budgets_of)
@@ -78,9 +83,10 @@ class Runtime:
                 await runtime._titles.close()
                 await runtime.scheduler.close()
                 await runtime.worlds.close()
+                in_order = runtime.scheduler.in_order
         finally:
             database.close()
-            owner.close()
+            owner.close(in_order=in_order)
 
     # Sessions
 

@@ -54,6 +54,8 @@ class Scheduler:
         self._again: set[Address] = set()
         self._closing = False
         self._background: list[asyncio.Task[None]] = []
+        self.in_order = True
+        """Every turn that began here has its end in the database."""
         self.world_of: WorldOf
         self.budgets_of: BudgetsOf
 
@@ -197,6 +199,7 @@ class Scheduler:
 
     def _report(self, address: Address, error: StorageError) -> None:
         """Tell clients that the database cannot be written; no transaction could carry this."""
+        self.in_order = False
         logger.error("%s: %s", address.session_id, error.message)
         shown = {"name": "UnknownError", "data": {"message": error.message}}
         self._bus.publish(

@@ -130,12 +130,15 @@ def _tell_error(tx: Transaction, memory: Memory, error: MessageError | None) -> 
         tell_error(tx, memory.claim.address, error)
 
 
-async def end_early(world: World, memory: Memory, ending: Ending, error: MessageError) -> Settled:
+async def end_early(
+    world: World, memory: Memory, ending: Ending, error: MessageError, *, save: bool = True
+) -> Settled:
     """Close a turn that was stopped in the middle of whatever it was doing.
 
-    Text that streamed is kept, open parts and messages are closed with `error`, asks withdrawn.
+    Text that streamed is kept, with `save` to its last letter; open parts and messages are closed
+    with `error`, asks withdrawn.
     """
-    if memory.recorder is not None:
+    if save and memory.recorder is not None:
         await memory.recorder.save()
 
     def store(tx: Transaction) -> Settled:

@@ -68,7 +68,7 @@ class TurnRun:
 
     async def _fail(self, memory: Memory, error: BaseException) -> Settled:
         """End the turn for an error that no policy foresaw."""
-        if isinstance(error, StaleFenceError | StorageError) or not isinstance(error, Exception):
+        if isinstance(error, StaleFenceError) or not isinstance(error, Exception):
             raise error
         if isinstance(error, RoostError):
             words = f"{error.message}. {error.hint}" if error.hint else error.message
@@ -77,7 +77,9 @@ class TurnRun:
             words = f"Roost itself failed ({type(error).__name__}: {error})"
         shown = MessageError("UnknownError", {"message": words})
         ending = Ending(outcome="failure", error=msgspec.to_builtins(shown))
-        return await end_early(self._world, memory, ending, shown)
+        # A database that took no more text may well take the few bytes of an end.
+        save = not isinstance(error, StorageError)
+        return await end_early(self._world, memory, ending, shown, save=save)
 
 
 async def _drive(world: World, memory: Memory) -> Settled:

@@ -213,5 +213,5 @@ class Follower:
     async def _give_up(self) -> Followed:
         await self._withdraw()
         message = self._troubles[-1].error.get("data", {}).get("message", "unknown error")
-        error = RoostError(f"the turn cannot be started: {message}")
+        error = RoostError(f"the turn cannot go on: {message}")
         return Followed(failure=error, gave_up=True)
