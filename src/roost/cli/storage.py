@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from roost.cli.failures import tell
 from roost.cli.log import Log, logging_to
 from roost.cli.secrets import secrets_in
 from roost.config.paths import Paths, roost_paths
+from roost.core.text import terminal_safe
 from roost.db.database import Database
 from roost.events.bus import Bus
 
@@ -48,10 +50,17 @@ def at_home(given: Mapping[str, Any]) -> Generator[Home]:
 def database_of(home: Home) -> Generator[Database]:
     """The user's database, without anything that runs actors. Raises `StorageError`."""
     database = Database.open(home.paths.data / DATABASE_NAME, Bus())
+    tell_notes(database)
     try:
         yield database
     finally:
         database.close()
+
+
+def tell_notes(database: Database) -> None:
+    """What the user must hear of the database itself, for example that a damaged one lies aside."""
+    for note in database.notes:
+        tell(terminal_safe(note) + "\n")
 
 
 def run_at_home(given: Mapping[str, Any], work: Callable[[Home], Coroutine[Any, Any, int]]) -> int:

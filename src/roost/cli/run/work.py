@@ -22,6 +22,7 @@ from roost.cli.run.screens import Finale, JsonScreen, Screen, TextScreen
 from roost.cli.run.sightings import Piece, Sighting
 from roost.cli.run.stopping import Stop, stopping
 from roost.cli.secrets import secrets_in, secrets_of
+from roost.cli.storage import tell_notes
 from roost.cli.terminal import Output
 from roost.cli.trusting import trust, withheld_words
 from roost.config.paths import roost_paths
@@ -86,7 +87,7 @@ async def _run(begun: _Begun) -> int:
     options = begun.options
     with stopping(options.time_limit) as stop:
         async with Runtime.open(options.settings(begun.environ)) as runtime:
-            session = await open_session(runtime, options)
+            session = await _session(runtime, options)
             screen = _screen(options, session, stop)
             await _tell_notes(runtime, session, begun, screen)
             logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
@@ -99,6 +100,15 @@ async def _run(begun: _Begun) -> int:
                     await runtime.delete_session(session.id)
     logger.info("ended: %s, exit code %d", end.outcome, end.code)
     return end.code
+
+
+async def _session(runtime: Runtime, options: RunOptions) -> Session:
+    """The session to run in. Where there is none, the reason may lie with the database."""
+    try:
+        return await open_session(runtime, options)
+    except RoostError:
+        tell_notes(runtime.database)
+        raise
 
 
 def _screen(options: RunOptions, session: Session, stop: Stop) -> Screen:
