@@ -5,7 +5,6 @@ half a second of text at most. Every transaction checks the fence first.
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any, Final, assert_never
 
@@ -82,7 +81,8 @@ class Recorder:
         self._parts: dict[str, Part] = {}
         self._blocks: dict[str, _Block] = {}
         self._unsaved = 0
-        self._saved_at = 0.0
+        self._something = asyncio.Event()
+        """There is something to be saved, or was a moment ago."""
         self._waiting: dict[str, Part] = {}
         """Parts to be stored with the next write, by id, in order."""
         self._saving = asyncio.Lock()
@@ -161,6 +161,8 @@ class Recorder:
             return
         text = clean(text)
         block.add(text)
+        if not self._unsaved:
+            self._something.set()
         self._unsaved += len(text)
         self._bus.publish((Delta(block.place, text),))
 
@@ -192,17 +194,20 @@ class Recorder:
             for block in self._blocks.values():
                 block.unsaved.clear()
             self._unsaved = 0
-            self._saved_at = time.monotonic()
             await self._store(tails, "delta.saved")
 
     async def save_regularly(self) -> None:
         """Save text every half second and new calls sooner; runs beside the stream until it is
-        cancelled.
+        cancelled. While nothing streams it sleeps.
         """
         while True:
-            await asyncio.sleep(min(SHOW_SECONDS, SAVE_SECONDS))
-            if self._waiting or time.monotonic() >= self._saved_at + SAVE_SECONDS:
-                await self.save()
+            await self._something.wait()
+            self._something.clear()
+            left = SAVE_SECONDS
+            while left > 0:
+                await asyncio.sleep(min(SHOW_SECONDS, left))
+                left = 0.0 if self._waiting else left - SHOW_SECONDS
+            await self.save()
 
     async def put(self, part: Part) -> None:
         """Store `part` as it now is."""
@@ -217,6 +222,7 @@ class Recorder:
         """Note `part` as it now is; the next write stores it."""
         self._parts[part.id] = part
         self._waiting[part.id] = part
+        self._something.set()
 
     async def _store(self, tails: list[tuple[str, str]], point: str) -> None:
         parts = self._take_waiting()
