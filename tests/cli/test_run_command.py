@@ -279,6 +279,17 @@ def test_output_that_cannot_be_written_is_a_failure(user: User, model: ScriptedM
     assert "error: the output cannot be written: No space left" in done.err
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_notes_that_cannot_be_written_cost_nobody_the_answer(
+    user: User, model: ScriptedModel, form: str
+) -> None:
+    model.use(scenario(Status(500), "ok"))
+    with Path("/dev/full").open("w") as full:
+        done = user.run("run", "--format", form, "go", stderr=full)
+    assert done.code == 0
+    assert "ok" in done.out
+
+
 def test_a_reader_who_leaves_ends_the_run_quietly(user: User, model: ScriptedModel) -> None:
     model.use(scenario([Text("first line\n"), Barrier("more"), Text("second line\n" * 50)]))
     process = user.start("run", "go")

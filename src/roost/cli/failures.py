@@ -1,5 +1,6 @@
 """Tells the user what went wrong: one line, what to do next, and no traceback."""
 
+import contextlib
 import os
 import sys
 from typing import Final
@@ -47,4 +48,12 @@ def tell(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError):
-        return
+        _let_go()
+
+
+def _let_go() -> None:
+    """Let the interpreter flush the rest into nothing at exit, so that it does not complain."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stderr.fileno())
+        os.close(nothing)

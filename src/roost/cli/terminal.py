@@ -75,10 +75,14 @@ def is_regular_file(stream: TextIO | None) -> bool:
 
 
 class Output:
-    """Writes text to one stream as bytes, at once and whole."""
+    """Writes text to one stream as bytes, at once and whole.
 
-    def __init__(self, stream: TextIO | None) -> None:
+    What is `needed` is the result of the command; the rest may get lost where it cannot be written.
+    """
+
+    def __init__(self, stream: TextIO | None, *, needed: bool = True) -> None:
         self._stream = stream
+        self._needed = needed
         self.broken = stream is None
         """Nobody reads any more; what is written is dropped."""
 
@@ -114,7 +118,7 @@ class Output:
         except ValueError:
             self.broken = True
         except OSError as error:
-            if error.errno not in _NOBODY_THERE:
+            if self._needed and error.errno not in _NOBODY_THERE:
                 what = f"the output cannot be written: {error.strerror}"
                 raise StorageError(what, hint="Free some space, or write elsewhere.") from error
             self.broken = True

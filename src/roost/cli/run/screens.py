@@ -57,7 +57,7 @@ class TextScreen:
         self._yes = yes
         self._reader_left = reader_left
         self._answer = Output(sys.stdout)
-        self._notes = Output(sys.stderr)
+        self._notes = Output(sys.stderr, needed=False)
         self._look = look_of(sys.stderr, os.environ)
         self._view = TextView(
             TextOptions(
