@@ -8,7 +8,7 @@ from shell_desk import PLAN, Desk
 from roost.config.models import Action
 from roost.permissions.bash import Surroundings, analyse
 from roost.permissions.layers import DEFAULTS
-from roost.permissions.models import Layer
+from roost.permissions.models import Layer, Rule
 from roost.permissions.rules import evaluate, rules_of
 from roost.permissions.shell_requests import shell_requests
 from roost.workspace.guard import Guard
@@ -396,3 +396,28 @@ def test_any_command_is_analysed_and_what_is_in_doubt_asks(command: str) -> None
         assert "ask" in verdicts
     if found.read_only:
         assert not found.destroys
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push origin main",
+        "git -C . push origin main",
+        "git --no-pager push origin",
+        "git -c a.b=c push origin",
+        "git --git-dir .git push origin",
+        "git -c alias.p=push p origin",
+        "git submodule foreach git push",
+        "git rebase --exec 'git push origin' HEAD",
+    ],
+)
+def test_options_before_the_subcommand_hide_no_push_from_a_deny(
+    command: str, tmp_path: Path
+) -> None:
+    mine = Layer(
+        "mine", "user", (Rule("bash", "git *", "allow"), Rule("bash", "git push *", "deny"))
+    )
+    around = Surroundings(tmp_path, Guard(tmp_path), tmp_path / "home")
+    requests = shell_requests(analyse(command, around), around, lambda _: True)
+    verdicts = [evaluate(request, (mine,)) for request in requests]
+    assert any(verdict.action != "allow" for verdict in verdicts)

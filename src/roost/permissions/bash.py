@@ -327,15 +327,38 @@ def _shell_command(call: Invocation, *, read_only: bool) -> ShellCommand:
         others.append(
             " ".join([plain_word(call.name).shown, *(word.shown for word in call.words[1:])])
         )
+    others += _without_options(call)
     pattern = prefix + text
     return ShellCommand(
         pattern=pattern,
         covers=tuple(one for one in dict.fromkeys(others) if one != pattern),
         always=None if prefix else always_of(call),
         read_only=read_only,
-        opaque=bool(call.words) and not call.name,
+        opaque=bool(call.words) and (not call.name or _is_redefined(call)),
         stem=_stem(call),
     )
+
+
+def _without_options(call: Invocation) -> list[str]:
+    """A git command without what stands before its subcommand: rules speak of `git push`."""
+    if not call.words or Path(call.name).name != "git":
+        return []
+    git = git_call(call.words[1:])
+    return [" ".join(["git", git.subcommand, *(word.shown for word in git.rest)])]
+
+
+def _is_redefined(call: Invocation) -> bool:
+    """Whether git is told on the spot what a word means, or to run commands of its own."""
+    if not call.words or Path(call.name).name != "git":
+        return False
+    before = [word.text for word in call.words[1:]]
+    settings = [text for text in before if text.lower().startswith(("alias.", "--config-env"))]
+    carries = {"submodule": "foreach", "rebase": "--exec", "bisect": "run"}
+    git = git_call(call.words[1:])
+    named = [word.text for word in git.rest]
+    carried = carries.get(git.subcommand)
+    runs = any(carried and text.startswith(carried) for text in named)
+    return bool(settings) or runs or (git.subcommand == "rebase" and "-x" in named)
 
 
 def _stem(call: Invocation) -> str | None:
