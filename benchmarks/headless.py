@@ -1,114 +1,111 @@
-"""The command line: start, first request, a loop of no-op commands, memory."""
+"""One prompt from the command line: start, first request, a loop of no-op commands, memory.
 
-import json
-import os
+What a step costs is the CPU of a run of many steps less that of a run of one, so that the start
+counts for nothing. The commands themselves (a `bash` that runs `true`) are counted apart.
+"""
+
 import tempfile
 import time
 from pathlib import Path
 
 from msgspec import Struct
 
-from benchmarks.measure import ROOST, Figure, Used, best, run
-from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Script, Text, reply
-from scripted_model.server import ScriptedModel
+from benchmarks.measure import MB, Figure, Used, best
+from benchmarks.programs import ROOST, Program
+from benchmarks.stage import LENIENT, Stage, loop_of, play, requests_in, staged
+from scripted_model.process import ScriptedProcess
+from scripted_model.scenario import Text
 
-STARTS = 7
-SHORT, MIDDLE, LONG = 1, 100, 1_000
-
-
-class Bench(Struct):
-    """A home and a project beside a scripted model."""
-
-    folder: Path
-    model: ScriptedModel
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What a user of it has set."""
-        config = {
-            "model": "bench/scripted",
-            "provider": {
-                "bench": {
-                    "npm": "@ai-sdk/openai-compatible",
-                    "options": {"baseURL": f"{self.model.url}/v1", "apiKey": "sk-bench"},
-                    "models": {"scripted": {"limit": {"context": 10_000_000, "output": 8_000}}},
-                }
-            },
-            "limits": {"steps": 10_000},
-        }
-        return {
-            "HOME": str(self.folder),
-            "PATH": os.environ["PATH"],
-            "LANG": "C.UTF-8",
-            "ROOST_HOME": str(self.folder / "home"),
-            "ROOST_CONFIG_CONTENT": json.dumps(config),
-        }
-
-    def roost(self, *arguments: str) -> Used:
-        """Run the command and measure it."""
-        project = self.folder / "project"
-        project.mkdir(exist_ok=True)
-        used = run([ROOST, *arguments], env=self.environment, cwd=project)
-        if used.code != 0:
-            raise RuntimeError(f"roost {' '.join(arguments)} ended with {used.code}: {used.out}")
-        return used
+STARTS = 9
+LOOPS = 3
+"""Runs of the short loops; the one that used least counts."""
+LONG = 1_000
 
 
-def loop_of(steps: int) -> Script:
-    """A model that asks for `steps` no-op commands and then answers."""
+class Costs(Struct, frozen=True):
+    """What one program needs. Milliseconds and bytes."""
 
-    def play(request: Request) -> Reply:
-        done = sum(1 for message in request.messages if message.role == "assistant")
-        if done < steps:
-            return reply([Call("bash", {"command": f"true {done}", "description": "nothing"})])
-        return reply([Text("done")])
+    version: float
+    first_request: float
+    step: float
+    """CPU of the program for one more step."""
+    commands: float
+    """CPU of the commands that it runs, for one more step."""
+    peak: int
 
-    return play
+
+def costs(program: Program, *, starts: int = STARTS, loops: int = LOOPS) -> Costs:
+    """Measure `program`. Raises `TimeoutError`, and `RuntimeError` when it fails."""
+    version, first = _start(program, starts)
+    one, many = _loop(program, 1, loops), _loop(program, program.steps, loops)
+    step, commands = _per_step(one, many, program.steps - 1)
+    return Costs(version, first, step, commands, many.peak)
 
 
 def figures() -> list[Figure]:
-    """All figures of a headless run."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ScriptedModel(lambda _: reply([Text("done")]), strict=False, keep=3) as model,
-    ):
-        bench = Bench(Path(folder), model)
-        found = [_version(bench), _first_request(bench)]
-        return found + _loops(bench)
-
-
-def _version(bench: Bench) -> Figure:
-    cpu = best(lambda: bench.roost("--version").cpu, STARTS)
-    return Figure("roost --version, CPU", cpu * 1000, 40, "ms")
-
-
-def _first_request(bench: Bench) -> Figure:
-    def once() -> float:
-        before = len(bench.model.requests)
-        began = time.time()
-        bench.roost("run", "--yes", "hello")
-        return bench.model.requests[before:][0].at - began
-
-    return Figure("roost run: start → first model request", best(once, STARTS) * 1000, 300, "ms")
-
-
-def _loops(bench: Bench) -> list[Figure]:
-    used: dict[int, Used] = {}
-    for steps in (SHORT, MIDDLE, LONG):
-        bench.model.use(loop_of(steps))
-        used[steps] = bench.roost("run", "--yes", "--max-steps", "5000", "loop")
-    early = _per_step(used, SHORT, MIDDLE)
-    late = _per_step(used, MIDDLE, LONG)
+    """All figures of a headless run of Roost."""
+    early = costs(ROOST)
+    short, long = _loop(ROOST, ROOST.steps, LOOPS), _loop(ROOST, LONG, 1)
+    late, _ = _per_step(short, long, LONG - ROOST.steps)
     return [
-        Figure("tool loop, no-op bash step, CPU (steps 1–100)", early, 6, "ms"),
-        Figure("tool loop, no-op bash step, CPU (steps 100–1,000)", late, 6, "ms"),
-        Figure("tool loop, growth from early to late steps", late / early, 1.5, "×"),
-        Figure("headless peak memory after 100 steps", used[MIDDLE].peak / 2**20, 70, "MB"),
-        Figure("headless peak memory after 1,000 steps", used[LONG].peak / 2**20, None, "MB"),
+        Figure("roost --version, CPU", early.version, 40, "ms"),
+        Figure("roost run, start → first model request", early.first_request, 300, "ms"),
+        Figure(
+            f"step with a no-op bash, CPU, steps 1–{ROOST.steps}",
+            early.step,
+            6,
+            "ms",
+            f"bash itself: {early.commands:.1f} ms",
+        ),
+        Figure(f"the same, steps {ROOST.steps}–{LONG:,}", late, 6, "ms"),
+        Figure(f"headless peak memory, {ROOST.steps} steps", early.peak / MB, 70, "MB"),
+        Figure(f"headless peak memory, {LONG:,} steps", long.peak / MB, 70, "MB"),
+        Figure("given to the disk, per step", long.written / LONG / 1024, None, "KB"),
     ]
 
 
-def _per_step(used: dict[int, Used], few: int, many: int) -> float:
-    """Milliseconds of CPU that one more step costs."""
-    return (used[many].cpu - used[few].cpu) / (many - few) * 1000
+def _start(program: Program, times: int) -> tuple[float, float]:
+    """CPU of its shortest command, and how long until the model hears of a prompt."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "requests"
+        with (
+            ScriptedProcess(play(default=Text("done")), *LENIENT, "--log", str(log)) as model,
+            staged(program, model) as stage,
+        ):
+            version = best(lambda: _cpu(stage.version()), times)
+            first = best(lambda: _until_heard(stage, log), times)
+    return version * 1000, first * 1000
+
+
+def _cpu(used: Used) -> float:
+    return used.own + used.children
+
+
+def _until_heard(stage: Stage, log: Path) -> float:
+    known = len(requests_in(log))
+    began = time.time()
+    stage.prompt("hello")
+    return requests_in(log)[known] - began
+
+
+def _loop(program: Program, steps: int, times: int) -> Used:
+    """The cheapest of several runs, each in a fresh home."""
+    runs = [_one_loop(program, steps) for _ in range(times)]
+    return min(runs, key=lambda used: used.own)
+
+
+def _one_loop(program: Program, steps: int) -> Used:
+    with (
+        ScriptedProcess(loop_of(program, steps), *LENIENT) as model,
+        staged(program, model) as stage,
+    ):
+        used = stage.prompt("loop")
+        asked = model.state()["requests"]
+    if asked <= steps:
+        raise RuntimeError(f"{program.name} took {asked - 1} steps in place of {steps}")
+    return used
+
+
+def _per_step(few: Used, many: Used, more: int) -> tuple[float, float]:
+    own = (many.own - few.own) / more * 1000
+    return own, (many.children - few.children) / more * 1000
