@@ -87,7 +87,10 @@ class Attachments:
 
     def _local(self, part: FileInput) -> list[PromptPart]:
         parts = urlsplit(part.url)
-        path = self._guard.locate(unquote(parts.path), self._directory).real
+        located = self._guard.locate(unquote(parts.path), self._directory)
+        if reason := self._guard.refusal(located, write=False):
+            raise UsageError(f"{reason} and is not attached")
+        path = located.real
         if path.is_dir():
             return [self._synthetic(_listing(path)), self._kept(part, path.name, part.url)]
         if not path.is_file():
