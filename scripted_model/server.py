@@ -10,6 +10,7 @@ In a test::
 import asyncio
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -126,9 +127,14 @@ class ScriptedModel:
         self.wait_until(lambda: self.playing == 0, timeout=timeout)
 
     def wait_until(self, fits: Callable[[], bool], *, timeout: float = 10.0) -> None:
-        """Wait until `fits` holds, asked anew whenever a request comes, waits or ends."""
+        """Wait until `fits` holds, asked anew whenever a request comes, waits or ends, and often
+        between that, since it may be about anything.
+        """
+        deadline = time.monotonic() + timeout
         with self._changed:
-            if not self._changed.wait_for(fits, timeout):
+            while not self._changed.wait_for(fits, 0.05):
+                if time.monotonic() < deadline:
+                    continue
                 seen = [(each.dialect, each.outcome) for each in self.requests]
                 raise TimeoutError(f"nothing like it within {timeout} s; requests: {seen}")
 

@@ -295,3 +295,14 @@ class ModelError(Exception):
         self.body = body
         """The provider's answer, keys redacted, at most 2,000 characters."""
         self.headers = headers or {}
+
+    def because(self, reason: str) -> "ModelError":
+        """The same error, with why it was not tried again."""
+        return ModelError(
+            self.kind,
+            f"{self.message} ({reason})",
+            status=self.status,
+            retry_after=self.retry_after,
+            body=self.body,
+            headers=self.headers,
+        )

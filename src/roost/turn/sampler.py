@@ -26,7 +26,7 @@ from roost.llm.models import (
     TextDelta,
     Usage,
 )
-from roost.llm.retry import GiveUp, decide
+from roost.llm.retry import GiveUp, budget_of, decide
 from roost.sessions.models import Message, MessageError
 from roost.sessions.parts import CacheTokens, StepFinishPart, Tokens
 from roost.turn.looping import LoopDetector
@@ -205,7 +205,9 @@ async def _wait(
     elapsed = time.monotonic() - attempts.began
     decision = decide(error, attempts.count, elapsed, world.retry, _jitter.random())
     if isinstance(decision, GiveUp):
-        raise error
+        # Where waiting can help the user must hear why it does not go on.
+        waits = budget_of(error.kind, world.retry) is not None
+        raise error.because(decision.reason) if waits else error
     await recorder.drop_attempt()
     shown = RetryState(attempts.count, error.message, now_ms() + int(decision.delay * 1000))
     await world.database.write(lambda tx: set_retry(tx, memory.claim, shown))

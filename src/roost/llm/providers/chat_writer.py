@@ -114,7 +114,9 @@ class ChatWriter:
                 fields["reasoning_details"] = joined_details([*known, *new])
             elif block.text and (name := block.metadata.get("field")):
                 fields[name] = fields.get(name, "") + block.text
-        return to_json(fields)[1:-1]
+        # Thinking that is nothing but blanks is refused like any other empty content.
+        kept = {n: v for n, v in fields.items() if not isinstance(v, str) or v.strip()}
+        return to_json(kept)[1:-1]
 
     def _call(self, call: ToolCall) -> bytes:
         wire: dict[str, Any] = {
