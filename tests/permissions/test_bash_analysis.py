@@ -330,6 +330,7 @@ def test_files_that_ask_to_be_read_ask_in_the_shell_too(desk: Desk) -> None:
     assert desk.verdict("cat .e*") == "ask"
     assert desk.verdict("cat f*") == "allow"
     assert desk.verdict("grep KEY < .env") == "ask"
+    assert desk.verdict("git diff --no-index f .env") == "ask"
     secret = Layer("user", "user", rules_of({"read": {"src/*": "deny"}}, Path("/")))
     assert desk.verdict("cat src/a.py", secret) == "deny"
     assert desk.verdict("cat src/*.py", secret) == "deny"

@@ -172,6 +172,81 @@ def test_what_configures_roost_is_not_written_without_consent(chat_house: Househ
     assert (house.project / ".roost/roost.json").read_text() == "{}"
 
 
+def test_a_session_from_a_stranger_brings_no_permissions(chat_house: Household) -> None:
+    house = chat_house
+    house.play(scenario("hello", scope="server"))
+    session = house.prompt("Hi.").session
+    document = json.loads(house.run("sessions", "export", session).stdout)
+    document["info"]["permission"] = [
+        {"permission": "*", "pattern": "*", "action": "allow"},
+        {"permission": "edit", "pattern": "*", "action": "deny"},
+    ]
+    house.write("stranger.json", json.dumps(document))
+    imported = house.run("sessions", "import", "--new-id", "stranger.json").stdout.strip()
+    calls = [
+        Call("bash", {"command": "touch made.txt"}),
+        Call("write", {"filePath": "a", "content": "x"}),
+    ]
+    for words, state in attempt(house, calls, "--session", imported).items():
+        assert state["status"] == "error", words
+    assert not (house.project / "made.txt").exists()
+    assert not (house.project / "a").exists()
+
+
+# Rules about commands (R5)
+
+DISGUISED = [
+    "ls; touch ../PWN",
+    "ls && touch PWN",
+    "ls $(touch PWN)",
+    "ls `touch PWN`",
+    "ls <(touch PWN)",
+    "ls > ../PWN",
+    "ls | tee PWN",
+    "ls\ntouch PWN",
+    "ls & touch PWN",
+    "lsx() { touch PWN; }; lsx",
+    "LD_PRELOAD=./x.so ls",
+    "PATH=. ls",
+    "ls() { touch PWN; }; ls",
+    "env -S 'touch PWN'",
+    "[[ 'x[$(touch PWN)]' -eq 1 ]]",
+    "git log --output=PWN",
+    "git log\ttouch PWN; touch PWN",
+    "git -c core.pager='touch PWN' -p log",
+    "git grep -Otouch x",
+    "find . -exec touch PWN ;",
+    "sed -n 'w PWN' f.txt",
+    "sed 's/x/touch PWN/e' f.txt",
+    "echo 'touch PWN' | sh",
+    "bash -c 'touch PWN'",
+    "eval touch PWN",
+    "xargs touch <<< PWN",
+    "ls 'unclosed; touch PWN",
+    "rm f.txt",
+    "/bin/rm f.txt",
+    "\\rm f.txt",
+    "'r'm f.txt",
+    "command rm f.txt",
+    "ls -x; $(echo rm) f.txt",
+]
+
+
+def test_a_rule_for_one_command_allows_no_other_behind_it(chat_house: Household) -> None:
+    house = chat_house
+    house.config["permission"] = {
+        "bash": {"*": "ask", "ls *": "allow", "git log *": "allow", "rm *": "deny"}
+    }
+    house.write("f.txt", "x\n")
+    allowed = [Call("bash", {"command": "ls -la . && ls f.txt"})]
+    calls = [Call("bash", {"command": command}) for command in DISGUISED]
+    for words, state in attempt(house, [*allowed, *calls]).items():
+        expected = "completed" if words == str(allowed[0].arguments) else "error"
+        assert state["status"] == expected, words
+    assert (house.project / "f.txt").exists()
+    assert not list(house.folder.rglob("PWN"))
+
+
 # Ways out of the project (R18)
 
 

@@ -84,7 +84,9 @@ def git_use(call: Invocation) -> Use:
     operands = given.operands
     if git.subcommand == "grep" and not given.has("-e", "-f"):
         operands = operands[1:]
-    paths = tuple(w for w in operands if leads_away(w.text if w.exact else w.stem))
+    away = tuple(w for w in operands if leads_away(w.text if w.exact else w.stem))
+    # Compared without the index any file will do, and not only those that git knows.
+    paths = operands if given.has("--no-index") else away
     certain = given.certain and not any("%G" in word.text for word in git.rest)
     reads = git.quiet and certain and _only_reads(git, given)
     return Use(reads, (*git.folders, *paths))

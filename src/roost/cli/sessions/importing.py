@@ -74,7 +74,12 @@ def _read(file: str) -> bytes:
 async def _import(home: Home, options: ImportOptions, exported: Exported) -> int:
     folder = _folder(options, exported.info)
     project = (await project_of(folder)).id
-    info = msgspec.structs.replace(exported.info, directory=str(folder), project_id=project)
+    info = msgspec.structs.replace(
+        exported.info,
+        directory=str(folder),
+        project_id=project,
+        permission=_stricter(exported.info.permission),
+    )
     with database_of(home) as database:
         try:
             await database.write(lambda tx: _store(tx, Exported(info, exported.messages)))
@@ -82,9 +87,18 @@ async def _import(home: Home, options: ImportOptions, exported: Exported) -> int
             raise ConflictError(
                 error.message, hint="With --new-id it is imported as a new session."
             ) from error
-    tell(f"imported {len(exported.messages)} messages; go on with: roost run -s {info.id} ...\n")
+    tell(f"imported {len(exported.messages)} messages; the session works in {folder}\n")
+    tell(f"go on with: roost run -s {info.id} ...\n")
     print(info.id)
     return 0
+
+
+def _stricter(rules: list[dict[str, str]] | None) -> list[dict[str, str]] | None:
+    """The rules that make the session more careful; others are the user's to give, not a file's."""
+    kept = [rule for rule in rules or () if rule.get("action") in {"ask", "deny"}]
+    if rules and len(kept) < len(rules):
+        tell("note: what the document allows without asking is left out\n")
+    return kept or None
 
 
 def _folder(options: ImportOptions, info: Session) -> Path:
