@@ -294,6 +294,8 @@ def test_an_allow_is_about_words_and_about_every_command(desk: Desk) -> None:
         "head --lines=3 /etc/passwd",
         "make -C ../other",
         "curl -o /etc/x localhost",
+        "git log --output ../x",
+        "git diff --output=/etc/x",
         "python /tmp/x.py",
         "find / -name x",
         "cat < /etc/passwd",

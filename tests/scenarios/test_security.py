@@ -211,7 +211,7 @@ DISGUISED = [
     "ls() { touch PWN; }; ls",
     "env -S 'touch PWN'",
     "[[ 'x[$(touch PWN)]' -eq 1 ]]",
-    "git log --output=PWN",
+    "git log --output=../PWN",
     "git log\ttouch PWN; touch PWN",
     "git -c core.pager='touch PWN' -p log",
     "git grep -Otouch x",

@@ -80,7 +80,7 @@ def git_use(call: Invocation) -> Use:
     """Whether a git command only reads, and the paths outside that it names."""
     git = git_call(call.words[1:])
     # No letter takes a value here: whether one does differs, and none may hide a refused option.
-    given = arguments(git.rest)
+    given = arguments(git.rest, long=("--output",))
     operands = given.operands
     if git.subcommand == "grep" and not given.has("-e", "-f"):
         operands = operands[1:]
@@ -89,7 +89,7 @@ def git_use(call: Invocation) -> Use:
     paths = operands if given.has("--no-index") else away
     certain = given.certain and not any("%G" in word.text for word in git.rest)
     reads = git.quiet and certain and _only_reads(git, given)
-    return Use(reads, (*git.folders, *paths))
+    return Use(reads, (*git.folders, *paths), tuple(given.values("--output")))
 
 
 def _only_reads(git: GitCall, given: Arguments) -> bool:
