@@ -1,11 +1,12 @@
 #!/bin/sh
 # Ends what Roost's commands left running when Roost itself dies without being able to.
 #
-# Standard input is a pipe that only Roost holds open. It says, a line each:
+# Standard input is a pipe that only Roost holds open, and which ends when Roost does. File 3 is
+# the list of what runs then, a line each:
 #   add GROUP MARK    a command runs in process group GROUP (0: not known yet); the environment of
 #                     all of its processes carries MARK
 #   del MARK          the command and all of its processes have ended
-# At the end of the input, however it came about, everything still listed is killed.
+# Everything still listed is killed.
 
 trap '' INT TERM HUP
 cd /
@@ -26,12 +27,14 @@ forget() {
     done
 }
 
+while read -r _; do :; done
+
 while read -r verb first second; do
     case $verb in
         add) list=$list"$first $second$end" ;;
         del) forget "$first" ;;
     esac
-done
+done <&3
 
 [ -n "$list" ] || exit 0
 
