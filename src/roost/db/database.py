@@ -118,10 +118,13 @@ class Database:
                 loop.call_soon_threadsafe(self._report, jobs)
 
     def _report(self, jobs: list[_Job]) -> None:
-        """Each job in a callback of its own: a fault in one must not leave the others waiting."""
+        """Each further job in a callback of its own: a fault in one must not leave the others
+        waiting.
+        """
         loop = asyncio.get_running_loop()
-        for job in jobs:
+        for job in jobs[1:]:
             loop.call_soon(self._report_one, job)
+        self._report_one(jobs[0])
 
     def _report_one(self, job: _Job) -> None:
         try:

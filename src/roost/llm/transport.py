@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterable
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -37,6 +38,7 @@ _Reach = Literal["https", "http", "home"]
 _KEEPALIVE: Final = 120.0
 """Seconds that an idle connection is kept: tools run between two calls."""
 _KEPT_CONNECTIONS: Final = 64
+_KNOWN_ADDRESSES: Final = 64
 
 
 class Answer:
@@ -136,6 +138,7 @@ class Transport:
             raise failure(error, model) from error
 
 
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
 def _reach(url: str) -> _Reach:
     if url.startswith("https:"):
         return "https"
@@ -164,17 +167,25 @@ def _make_client(reach: _Reach) -> httpx2.AsyncClient:
 
 def address(model: Model, path: str) -> str:
     """`path` under the model's base URL, whose query stays. Raises ModelError."""
-    try:
-        parts = urlsplit(model.base_url)
-        host = parts.hostname
-    except ValueError:
-        host, parts = None, urlsplit("")
-    if parts.scheme not in {"http", "https"} or not host:
+    if (found := _below(model.base_url, path)) is None:
         raise ModelError(
             "bad_request",
             f"the base URL of {model.provider} must start with http:// or https://,"
             f" not {redacted(model.base_url, model)!r}",
         )
+    return found
+
+
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
+def _below(base_url: str, path: str) -> str | None:
+    """`path` under `base_url`; None for one that HTTP does not know."""
+    try:
+        parts = urlsplit(base_url)
+        host = parts.hostname
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not host:
+        return None
     path, _, asked = path.partition("?")
     query = "&".join(filter(None, (parts.query, asked)))
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, query, ""))

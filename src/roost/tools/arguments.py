@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
 from math import isfinite
 from typing import Any, Final, NoReturn, cast
 
@@ -68,7 +69,7 @@ def parse_call(tools: Mapping[str, Tool[Any]], name: str, raw: str, *, complete:
 def _unwrapped(kind: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
     """`value` with fields that were written as a string of JSON read, where no string fits."""
     result = dict(value)
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         text = value.get(field.encode_name)
         if (
             isinstance(text, str)
@@ -78,6 +79,11 @@ def _unwrapped(kind: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
             with suppress(ArgumentsError):  # then it is refused as what it is
                 result[field.encode_name] = _cleaned(_strict(text, text))
     return result
+
+
+@cache
+def _fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
 
 
 def _fits(value: object, kind: Any) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
@@ -124,6 +125,7 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
         await ask(context, request)
 
 
+@cache
 def _temporary(root: Path) -> tuple[Path, ...]:
     """Folders for scratch files; one that holds the project holds its neighbours too."""
     folders = {Path(tempfile.gettempdir()), Path("/", "tmp"), Path("/", "var", "tmp")}

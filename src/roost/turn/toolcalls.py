@@ -105,6 +105,7 @@ class _Run:
         self._title: str | None = None
         self._metadata: dict[str, Any] = {}
         self._news = asyncio.Event()
+        self._show_due: asyncio.TimerHandle | None = None
         self._showing: asyncio.Task[None] | None = None
         self.blocked = False
         self.invalid = False
@@ -153,12 +154,16 @@ class _Run:
         try:
             return await parsed.tool.run(parsed.arguments, self._context())
         finally:
+            if self._show_due is not None:
+                self._show_due.cancel()
             if self._showing is not None:
                 self._showing.cancel()
                 await asyncio.gather(self._showing, return_exceptions=True)
 
+    def _begin_to_show(self) -> None:
+        self._showing = asyncio.create_task(self._show_progress())
+
     async def _show_progress(self) -> None:
-        await asyncio.sleep(FIRST_PROGRESS_SECONDS)
         while True:
             await self._news.wait()
             self._news.clear()
@@ -173,8 +178,9 @@ class _Run:
             self._title = title
         self._metadata.update(self._world.secrets.hide_in(metadata))
         self._news.set()
-        if self._showing is None:
-            self._showing = asyncio.create_task(self._show_progress())
+        if self._show_due is None:
+            loop = asyncio.get_running_loop()
+            self._show_due = loop.call_later(FIRST_PROGRESS_SECONDS, self._begin_to_show)
 
     def _context(self) -> ToolContext:
         world, place = self._world, self._world.place
