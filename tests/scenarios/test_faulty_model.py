@@ -145,6 +145,42 @@ def test_an_unknown_tool_has_an_error_of_its_own(house: Household) -> None:
     assert_sound(house)
 
 
+@pytest.mark.parametrize("name", ["", "bash; rm", "bash\x00", "b" * 500, "bäsh\n<x>"])
+def test_a_name_that_no_tool_can_have_does_no_harm_to_the_session(
+    house: Household, name: str
+) -> None:
+    house.play(scenario(Call(name, {"command": "touch ran"}), "sorry", scope="server"))
+    answer = house.prompt("Do it.")
+    assert (answer.code, answer.text) == (0, "sorry"), answer.err
+    assert not (house.project / "ran").exists()
+    assert_sound(house)
+
+
+def test_calls_of_any_shape_and_number_leave_the_session_sound(house: Household) -> None:
+    deep = '{"command": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    house.play(
+        scenario(
+            Call("bash", deep, size=0),
+            Call("bash", '{"command": "ls", "timeout": ' + "9" * 400 + "}"),
+            [
+                Call("bash", {"command": "echo a"}, id="same"),
+                Call("bash", {"command": "echo b"}, id="same"),
+            ],
+            Call("bash", {"command": "echo c"}, id="same"),
+            Call("bash", {"command": "echo d"}, id="ünï id\n" + "x" * 300),
+            [Call("read", {"filePath": f"{number}"}) for number in range(150)],
+            "done",
+            scope="server",
+        )
+    )
+    answer = house.prompt("Do it.")
+    assert (answer.code, answer.text) == (0, "done"), answer.err
+    states = [part["state"] for part in answer.tools()]
+    assert [state["status"] for state in states[:6]] == ["error"] * 2 + ["completed"] * 4
+    assert len(states) == 156
+    assert_sound(house)
+
+
 def test_an_endless_stream_of_bad_calls_ends_by_a_limit(chat_house: Household) -> None:
     chat_house.play(lambda request: reply([Call("bash", {"n": len(request.messages)})]))
     answer = chat_house.prompt("Do it.")

@@ -15,7 +15,7 @@ from roost.actors.store import check_fence
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
-from roost.core.text import clean
+from roost.core.text import clean, cut
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
@@ -42,6 +42,8 @@ SHOW_SECONDS: Final = 0.1
 """How long a call that the model has begun to write may wait to be stored and shown."""
 MAX_ARGUMENTS: Final = 1024 * 1024
 """Characters of one call's arguments that are kept; a longer call counts as cut off."""
+_NAME: Final = 200
+"""Characters of a tool's name that are kept, whatever a model may call."""
 NOT_RUN: Final = "The answer ended before this call could be run. It had no effect."
 
 
@@ -139,7 +141,7 @@ class Recorder:
         part = ToolPart(
             *self._ids(),
             call_id=write.id,
-            tool=write.name,
+            tool=cut(clean(write.name), _NAME),
             state=ToolPending({}, ""),
             metadata=dict(write.metadata) or None,
         )

@@ -19,7 +19,7 @@ from roost.llm.models import (
     UserMessage,
 )
 from roost.llm.providers.media import PDF, MediaGate
-from roost.llm.providers.quirks import call_id
+from roost.llm.providers.quirks import call_id, tool_name
 from roost.llm.providers.transcript import Piece, Role
 from roost.llm.providers.wire import EMPTY_OUTPUT, object_json, text_json, to_json
 
@@ -82,7 +82,9 @@ class AnthropicWriter:
                 return self._thinking(part)
             case ToolCall():
                 arguments = object_json(part.arguments).encode()
-                head = to_json({"type": "tool_use", "id": call_id(part.id), "name": part.name})
+                head = to_json(
+                    {"type": "tool_use", "id": call_id(part.id), "name": tool_name(part.name)}
+                )
                 return head[:-1] + b',"input":' + arguments + b"}"
             case _:
                 assert_never(part)

@@ -16,7 +16,7 @@ from roost.llm.models import (
     UserMessage,
 )
 from roost.llm.providers.media import PDF, MediaGate, note
-from roost.llm.providers.quirks import Quirks, call_id
+from roost.llm.providers.quirks import Quirks, call_id, tool_name
 from roost.llm.providers.reasoning_details import joined_details
 from roost.llm.providers.transcript import Piece, Role
 from roost.llm.providers.wire import EMPTY_OUTPUT, object_json, text_json, to_json
@@ -122,7 +122,7 @@ class ChatWriter:
         wire: dict[str, Any] = {
             "id": call_id(call.id, self._quirks),
             "type": "function",
-            "function": {"name": call.name, "arguments": object_json(call.arguments)},
+            "function": {"name": tool_name(call.name), "arguments": object_json(call.arguments)},
         }
         extra = call.metadata.get("extra_content")
         if extra is not None and call.metadata.get("model") == self.model.ref:

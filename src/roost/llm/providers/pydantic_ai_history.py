@@ -22,6 +22,7 @@ from roost.llm.models import (
 )
 from roost.llm.providers.media import MediaGate, sendable, to_drop
 from roost.llm.providers.pairing import CONTINUE, START, Pairing
+from roost.llm.providers.quirks import tool_name
 from roost.llm.providers.wire import EMPTY_OUTPUT, object_json
 
 
@@ -90,7 +91,7 @@ class _Writer:
 
     def _result(self, result: ToolResult) -> Any:
         return self._library.ToolReturnPart(
-            tool_name=result.name,
+            tool_name=tool_name(result.name),
             content=result.output if result.output.strip() else EMPTY_OUTPUT,
             tool_call_id=result.id,
             outcome="failed" if result.is_error else "success",
@@ -119,7 +120,7 @@ class _Writer:
                 return self._library.ThinkingPart(content=part.text, **extra)
             case ToolCall():
                 return self._library.ToolCallPart(
-                    tool_name=part.name,
+                    tool_name=tool_name(part.name),
                     args=object_json(part.arguments),
                     tool_call_id=part.id,
                     **extra,

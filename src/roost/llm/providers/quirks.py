@@ -16,6 +16,8 @@ from roost.llm.models import Model
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 """Ids of calls that every API takes."""
+_TOOL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NO_TOOL: Final = re.compile(r"[^A-Za-z0-9_-]")
 _NINE: Final = re.compile(r"[A-Za-z0-9]{9}")
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -93,6 +95,13 @@ def call_id(identifier: str, quirks: Quirks = PLAIN) -> str:
     if quirks.own_ids or _PLAIN.fullmatch(identifier):
         return identifier
     return "call_" + short(identifier, 24)
+
+
+def tool_name(name: str) -> str:
+    """`name` as every server takes it: models call tools that no tool is called."""
+    if _TOOL.fullmatch(name):
+        return name
+    return _NO_TOOL.sub("_", name)[:64] or "unnamed"
 
 
 def short(identifier: str, length: int) -> str:

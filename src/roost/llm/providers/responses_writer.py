@@ -19,7 +19,7 @@ from roost.llm.models import (
     UserMessage,
 )
 from roost.llm.providers.media import PDF, MediaGate
-from roost.llm.providers.quirks import call_id
+from roost.llm.providers.quirks import call_id, tool_name
 from roost.llm.providers.transcript import Piece, Role
 from roost.llm.providers.wire import EMPTY_OUTPUT, object_json, text_json, to_json
 
@@ -77,7 +77,7 @@ class ResponsesWriter:
                     {
                         "type": "function_call",
                         "call_id": call_id(part.id),
-                        "name": part.name,
+                        "name": tool_name(part.name),
                         "arguments": object_json(part.arguments),
                     }
                 )

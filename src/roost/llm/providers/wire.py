@@ -100,7 +100,7 @@ def object_json(arguments: str) -> str:
         return _repaired(arguments)
     try:
         value = msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return _repaired(arguments)
     return arguments if isinstance(value, dict) else to_json({"value": value}).decode()
 
@@ -110,7 +110,7 @@ def _repaired(arguments: str) -> str:
 
     try:
         value = cleaned(json.loads(arguments, parse_constant=str, strict=False))
-    except ValueError:
+    except (ValueError, RecursionError):
         return to_json({"raw": clean(arguments)}).decode()
     if not isinstance(value, dict):
         value = {"value": value}
@@ -118,11 +118,16 @@ def _repaired(arguments: str) -> str:
 
 
 def is_object(arguments: str) -> bool:
-    """Whether `arguments` is one complete JSON object: a call cut off in its arguments is none."""
+    """Whether `arguments` is one complete JSON object: a call cut off in its arguments is none.
+
+    One that is nested deeper than any tool could want counts as complete: reading it will fail.
+    """
     try:
         return isinstance(msgspec.json.decode(arguments), dict)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return False
+    except RecursionError:
+        return True
 
 
 def read(decoder: msgspec.json.Decoder[T], data: bytes, model: Model) -> T:
