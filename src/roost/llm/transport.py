@@ -129,13 +129,20 @@ class Transport:
         try:
             client = self.client(url)
             method = "GET" if body is None else "POST"
-            request = client.build_request(method, url, headers=headers, content=body)
+            request = client.build_request(method, _parsed(url), headers=headers, content=body)
             async with asyncio.timeout(timeout):
                 return await client.send(request, stream=True)
         except TimeoutError:
             raise _network(model, f"did not answer within {timeout:.0f} s") from None
         except Exception as error:
             raise failure(error, model) from error
+
+
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
+def _parsed(url: str) -> httpx2.URL:
+    import httpx2
+
+    return httpx2.URL(url)
 
 
 @lru_cache(maxsize=_KNOWN_ADDRESSES)
