@@ -14,6 +14,7 @@ OWN_SECRETS: Final = (
 )
 """Always taken out: the server's password, and configuration that may hold keys."""
 
+_WILD: Final = frozenset("*?[")
 _ANSWERS: Final = {
     "TERM": "dumb",
     "NO_COLOR": "1",
@@ -54,11 +55,14 @@ def command_environment(
     `secrets` are names of variables or patterns such as `*_API_KEY`; letter case does not matter.
     Everything else the user has set stays.
     """
-    patterns = [pattern.upper() for pattern in (*OWN_SECRETS, *secrets)]
+    given = {pattern.upper() for pattern in (*OWN_SECRETS, *secrets)}
+    # Nearly all are plain names, and translating one into a pattern takes longer than finding it.
+    patterns = [pattern for pattern in given if not _WILD.isdisjoint(pattern)]
     kept = {
         name: value
         for name, value in inherited.items()
-        if not any(fnmatchcase(name.upper(), pattern) for pattern in patterns)
+        if name.upper() not in given
+        and not any(fnmatchcase(name.upper(), pattern) for pattern in patterns)
     }
     return kept | _ANSWERS
 
