@@ -34,7 +34,7 @@ from scripted_model.scenario import (
     step,
 )
 
-# Blank and broken-off content (R7)
+# Blank and broken-off content
 
 
 def test_an_interrupt_while_the_model_thinks_leaves_nothing_blank(house: Household) -> None:
@@ -77,7 +77,7 @@ def test_silent_tools_and_blank_words_are_taken_by_every_provider(house: Househo
     assert_sound(house)
 
 
-# Refusals that come again with every request (R16, R26, R27)
+# Refusals that come again with every request
 
 
 def refusal(message: str, code: str) -> Status:
@@ -128,7 +128,7 @@ def test_honest_repetition_is_left_alone(chat_house: Household) -> None:
     assert_sound(house)
 
 
-# Disk and damage (R29, R57)
+# Disk and damage
 
 
 @contextmanager
@@ -271,7 +271,7 @@ def test_a_broken_file_of_state_stops_nothing(chat_house: Household, state: byte
     assert "until you trust" in answer.err
 
 
-# Terminals and pipes (R38, R48)
+# Terminals and pipes
 
 
 class Terminal:
