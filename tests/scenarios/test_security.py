@@ -179,18 +179,14 @@ def test_a_session_from_a_stranger_brings_no_permissions(chat_house: Household) 
     document = json.loads(house.run("sessions", "export", session).stdout)
     document["info"]["permission"] = [
         {"permission": "*", "pattern": "*", "action": "allow"},
-        {"permission": "edit", "pattern": "*", "action": "deny"},
+        {"permission": "glob", "pattern": "*", "action": "deny"},
     ]
     house.write("stranger.json", json.dumps(document))
     imported = house.run("sessions", "import", "--new-id", "stranger.json").stdout.strip()
-    calls = [
-        Call("bash", {"command": "touch made.txt"}),
-        Call("write", {"filePath": "a", "content": "x"}),
-    ]
+    calls = [Call("bash", {"command": "touch made.txt"}), Call("glob", {"pattern": "*"})]
     for words, state in attempt(house, calls, "--session", imported).items():
         assert state["status"] == "error", words
     assert not (house.project / "made.txt").exists()
-    assert not (house.project / "a").exists()
 
 
 # Rules about commands
