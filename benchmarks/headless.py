@@ -4,8 +4,10 @@ What a step costs is the CPU of a run of many steps less that of a run of one, s
 counts for nothing. The commands themselves (a `bash` that runs `true`) are counted apart.
 """
 
+import sqlite3
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,6 +22,16 @@ STARTS = 9
 LOOPS = 3
 """Runs of the short loops; the one that used least counts."""
 LONG = 1_000
+
+
+class Loop(Struct, frozen=True):
+    """One run of many steps."""
+
+    used: Used
+    stored: int
+    """Bytes of its database in the end."""
+    useful: int
+    """Bytes of the messages and parts in it."""
 
 
 class Costs(Struct, frozen=True):
@@ -39,7 +51,7 @@ def costs(program: Program, *, starts: int = STARTS, loops: int = LOOPS) -> Cost
     version, first = _start(program, starts)
     one, many = _loop(program, 1, loops), _loop(program, program.steps, loops)
     step, commands = _per_step(one, many, program.steps - 1)
-    return Costs(version, first, step, commands, many.peak)
+    return Costs(version, first, step, commands, many.used.peak)
 
 
 def figures() -> list[Figure]:
@@ -59,8 +71,15 @@ def figures() -> list[Figure]:
         ),
         Figure(f"the same, steps {ROOST.steps}–{LONG:,}", late, 6, "ms"),
         Figure(f"headless peak memory, {ROOST.steps} steps", early.peak / MB, 70, "MB"),
-        Figure(f"headless peak memory, {LONG:,} steps", long.peak / MB, 70, "MB"),
-        Figure("given to the disk, per step", long.written / LONG / 1024, None, "KB"),
+        Figure(f"headless peak memory, {LONG:,} steps", long.used.peak / MB, 70, "MB"),
+        Figure("given to the disk, per step", long.used.written / LONG / 1024, None, "KB"),
+        Figure(
+            "database, per step",
+            long.stored / LONG / 1024,
+            None,
+            "KB",
+            f"{long.stored / long.useful:.1f} × the messages in it",
+        ),
     ]
 
 
@@ -88,24 +107,36 @@ def _until_heard(stage: Stage, log: Path) -> float:
     return requests_in(log)[known] - began
 
 
-def _loop(program: Program, steps: int, times: int) -> Used:
+def _loop(program: Program, steps: int, times: int) -> Loop:
     """The cheapest of several runs, each in a fresh home."""
     runs = [_one_loop(program, steps) for _ in range(times)]
-    return min(runs, key=lambda used: used.own)
+    return min(runs, key=lambda loop: loop.used.own)
 
 
-def _one_loop(program: Program, steps: int) -> Used:
+def _one_loop(program: Program, steps: int) -> Loop:
     with (
         ScriptedProcess(loop_of(program, steps), *LENIENT) as model,
         staged(program, model) as stage,
     ):
-        used = stage.prompt("loop")
+        loop = Loop(stage.prompt("loop"), *_database(stage.folder))
         asked = model.state()["requests"]
     if asked <= steps:
         raise RuntimeError(f"{program.name} took {asked - 1} steps in place of {steps}")
-    return used
+    return loop
 
 
-def _per_step(few: Used, many: Used, more: int) -> tuple[float, float]:
-    own = (many.own - few.own) / more * 1000
-    return own, (many.children - few.children) / more * 1000
+def _database(folder: Path) -> tuple[int, int]:
+    """Bytes of a home's database, and of the messages and parts in it."""
+    found = list(folder.rglob("roost.db"))
+    if not found:
+        return 0, 0
+    with closing(sqlite3.connect(found[0])) as connection:
+        (useful,) = connection.execute(
+            "SELECT (SELECT sum(length(data)) FROM message) + (SELECT sum(length(data)) FROM part)"
+        ).fetchone()
+    return found[0].stat().st_size, useful
+
+
+def _per_step(few: Loop, many: Loop, more: int) -> tuple[float, float]:
+    own = (many.used.own - few.used.own) / more * 1000
+    return own, (many.used.children - few.used.children) / more * 1000
