@@ -124,3 +124,24 @@ def test_nothing_is_changed_under_a_working_actor(tmp_path: Path) -> None:
         assert (await stage.http.delete(path)).status_code == 200
 
     on_server(tmp_path, check, script=scenario("first", step(Barrier("gate"), "second")))
+
+
+def test_a_message_that_streams_is_read_with_all_that_clients_have_heard(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        session_id = await stage.session()
+        async with stage.events() as events:
+            waiting = asyncio.create_task(stage.prompt(session_id, "one"))
+            heard = ""
+            while not heard.endswith("thought."):
+                event = await anext(events)
+                if event["type"] == "message.part.delta":
+                    heard += event["properties"]["delta"]
+            path = f"/session/{session_id}/message"
+            last = (await stage.http.get(path)).json()[-1]
+            alone = (await stage.http.get(f"{path}/{last['info']['id']}")).json()
+        assert text_of(last) == text_of(alone) == heard == "As far as I thought."
+        stage.model.release("gate")
+        assert text_of((await waiting).json()) == "As far as I thought. And on."
+
+    script = scenario(step("As far as I thought.", Barrier("gate"), " And on."))
+    on_server(tmp_path, check, script=script)

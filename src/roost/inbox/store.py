@@ -229,6 +229,16 @@ def queued(db: Reader, receiver: Address, limit: int = QUEUE_LIMIT) -> list[Inbo
     return [row for raw in rows if (row := readable(raw)) is not None]
 
 
+def queued_in(db: Reader, session_id: str, actor_id: str | None) -> list[InboxRow]:
+    """What waits in a session for an actor (None: for any), in the order it was accepted."""
+    rows = db.all(
+        "SELECT * FROM inbox WHERE receiver_session = ? AND (? IS NULL OR receiver_actor = ?)"
+        " AND state = 'queued' ORDER BY seq",
+        (session_id, actor_id, actor_id),
+    )
+    return [row for raw in rows if (row := readable(raw)) is not None]
+
+
 def readable(raw: sqlite3.Row) -> InboxRow | None:
     """A row of the table as a struct; None if this program cannot read it."""
     try:
@@ -268,14 +278,19 @@ def listed(db: Reader, session_id: str, limit: int = 200) -> list[InboxRow]:
     return [from_row(row) for row in reversed(rows)]
 
 
-def get(db: Reader, inbox_id: str) -> InboxRow:
-    """The row of that id, or of the prompt with that message id. Raises `NotFoundError`."""
+def find(db: Reader, inbox_id: str) -> InboxRow | None:
+    """The row of that id, or of the prompt with that message id; None if there is none."""
     row = db.one(
         "SELECT * FROM inbox WHERE id = ? OR (kind = 'prompt' AND key = ?)", (inbox_id, inbox_id)
     )
-    if row is None:
+    return None if row is None else from_row(row)
+
+
+def get(db: Reader, inbox_id: str) -> InboxRow:
+    """The row of that id, or of the prompt with that message id. Raises `NotFoundError`."""
+    if (row := find(db, inbox_id)) is None:
         raise NotFoundError(f"there is no message {inbox_id} in any inbox")
-    return from_row(row)
+    return row
 
 
 def has_mail(db: Reader, receiver: Address) -> bool:

@@ -89,6 +89,11 @@ class Scheduler:
         """Whether this process is running a turn for `address`."""
         return address in self._waking
 
+    def texts(self, session_id: str) -> dict[str, str]:
+        """The text that streams here in a session, as far as it has come, by part id."""
+        runs = [run for address, run in self._running.items() if address.session_id == session_id]
+        return {part_id: text for run in runs for part_id, text in run.texts.items()}
+
     def stop(self, address: Address, turn_id: str | None = None) -> bool:
         """Stop the turn that runs here for `address`; False if none does."""
         run = self._running.get(address)

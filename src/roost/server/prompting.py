@@ -7,12 +7,10 @@ from msgspec import convert
 
 from roost.actors.models import Turn
 from roost.core.errors import BusyError, NotFoundError, UsageError
-from roost.db.transaction import Reader
 from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow
 from roost.runtime.models import Accepted, PromptInput
 from roost.runtime.runtime import Runtime
-from roost.server import pages
 from roost.server.problems import RefusalError
 from roost.server.wire import MessageView, message_view
 from roost.sessions import transcript
@@ -79,11 +77,7 @@ async def _row(runtime: Runtime, message_id: str) -> InboxRow:
 
 async def queued_message(runtime: Runtime, session_id: str, message_id: str) -> MessageView:
     """The prompt itself, as a user message."""
-
-    def find(db: Reader) -> MessageView:
-        return message_view(pages.find_message(db, session_id, message_id))
-
-    return await runtime.database.read(find)
+    return message_view(await runtime.message(session_id, message_id))
 
 
 async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> MessageView:

@@ -266,6 +266,14 @@ def seq_of(db: Reader, message_id: str) -> int | None:
     return None if row is None else int(row["seq"])
 
 
+def seq_in(db: Reader, session_id: str, message_id: str) -> int | None:
+    """The place of a message in `session_id`; None if it is not there."""
+    row = db.one(
+        "SELECT seq FROM message WHERE id = ? AND session_id = ?", (message_id, session_id)
+    )
+    return None if row is None else int(row["seq"])
+
+
 def last_id(db: Reader, session_id: str) -> str | None:
     """The greatest message id of a session: new ids must sort after it."""
     row = db.one("SELECT max(id) AS id FROM message WHERE session_id = ?", (session_id,))

@@ -28,6 +28,13 @@ class TurnRun:
         self.claim = claim
         self._work: asyncio.Task[Settled] | None = None
         self._stopped = False
+        self._memory: Memory | None = None
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What the model has said in the step at work, saved or not, by part id."""
+        recorder = self._memory.recorder if self._memory else None
+        return recorder.texts if recorder else {}
 
     def stop(self) -> None:
         """Stop now: the request is closed, tools and their processes are ended."""
@@ -40,7 +47,7 @@ class TurnRun:
 
         A cancellation of this call itself, as when the process ends, interrupts the turn.
         """
-        memory = await begin(self._world, self.claim)
+        memory = self._memory = await begin(self._world, self.claim)
         try:
             return await self._drive_stoppably(memory)
         except StaleFenceError as error:

@@ -95,6 +95,19 @@ class Recorder:
         """The message as it stands."""
         return Message(self.info, tuple(self._parts.values()))
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text and thinking of the message as far as it has streamed, by part id."""
+        texts = {
+            part.id: part.text
+            for part in self._parts.values()
+            if isinstance(part, TextPart | ReasoningPart)
+        }
+        for block in self._blocks.values():
+            if block.part.id in texts:
+                texts[block.part.id] = "".join(block.pieces)
+        return texts
+
     async def begin(self) -> None:
         """Store the empty message, before the model is called."""
         start = StepStartPart(new_id("part"), self.info.session_id, self.info.id)

@@ -5,6 +5,7 @@ steers it, and its work is seen by reading the database again and again.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final, Self, TypeVar
 
@@ -25,7 +26,7 @@ from roost.cli.run.sightings import (
 from roost.cli.run.stopping import Stop
 from roost.core.errors import ConflictError, NotFoundError, RoostError
 from roost.events.bus import Subscription
-from roost.events.types import Event
+from roost.events.types import Delta, Event
 from roost.inbox.models import Address
 from roost.runtime.models import TurnResult
 from roost.runtime.runtime import Runtime
@@ -123,6 +124,10 @@ class _Tasks:
         await asyncio.gather(*self._pending, return_exceptions=True)
 
 
+def _without_words(events: Iterable[Event]) -> deque[Event]:
+    return deque(event for event in events if not isinstance(event, Delta))
+
+
 class Follower:
     """One prompt on its way. `news` must have been subscribed before the prompt was sent."""
 
@@ -176,12 +181,17 @@ class Follower:
 
     async def _show_events(self, events: Iterable[Event], show: Show) -> None:
         seen: list[Sighting] = []
-        for event in events:
+        waiting = deque(events)
+        if any(event.type == "server.resync" for event in waiting):
+            waiting = _without_words(waiting)  # with gaps between them: the state has them all
+        while waiting:
+            event = waiting.popleft()
             sighting = sighting_of(event, self._address.actor_id)
             if sighting is None or not self._slice.takes(sighting):
                 continue
             if isinstance(sighting, Stale):
                 seen += await self._snapshot()
+                waiting += _without_words(self._news.take())  # the state has these words too
             elif isinstance(sighting, Trouble):
                 self._troubles.append(sighting)
             seen.append(sighting)

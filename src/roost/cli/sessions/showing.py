@@ -17,10 +17,9 @@ from roost.cli.terminal import Look, look_of
 from roost.core.errors import NotFoundError
 from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
-from roost.inbox import store as inbox
-from roost.inbox.models import Address, PromptBody
+from roost.inbox.conversation import read_page
+from roost.inbox.models import Address
 from roost.sessions import store as sessions
-from roost.sessions import transcript
 from roost.sessions.models import AssistantInfo, Info, Message, Session, UserInfo
 from roost.sessions.parts import (
     AgentPart,
@@ -53,7 +52,8 @@ class ShowOptions(Struct, frozen=True, kw_only=True):
 class _Found(Struct, frozen=True):
     session: Session
     messages: list[Message]
-    queued: list[Message]
+    queued: frozenset[str]
+    """Ids of those that nobody has heard yet."""
     more: bool
     """There are older messages."""
 
@@ -82,14 +82,8 @@ def _find(db: Reader, options: ShowOptions) -> _Found:
             f"there is no actor {options.actor} in session {session.id}",
             hint=f"There are: {names}.",
         )
-    count = options.max_count
-    messages = transcript.load(db, session.id, options.actor, limit=count + 1)
-    queued = [
-        inbox.as_message(row)
-        for row in inbox.queued(db, address)
-        if isinstance(row.body, PromptBody)
-    ]
-    return _Found(session, messages[-count:], queued, len(messages) > count)
+    page = read_page(db, session.id, options.actor, limit=options.max_count)
+    return _Found(session, page.messages, page.queued, page.before is not None)
 
 
 class _Writer:
@@ -110,9 +104,7 @@ class _Writer:
         if found.more:
             lines.append(look.paint("… older messages; -n shows more of them", "dim"))
         for message in found.messages:
-            lines += self._message(message)
-        for message in found.queued:
-            lines += self._message(message, "queued")
+            lines += self._message(message, "queued" if message.info.id in found.queued else "")
         return lines
 
     def _message(self, message: Message, state: str = "") -> list[str]:

@@ -7,12 +7,12 @@ from msgspec import Meta, Struct
 
 from roost.actors import store as actors
 from roost.core.errors import BusyError, NotFoundError, UsageError
-from roost.db.transaction import Reader, Transaction
+from roost.db.transaction import Transaction
 from roost.inbox import store as inbox
+from roost.inbox.conversation import Page, find_message
 from roost.inbox.models import Address
-from roost.server import pages
+from roost.server.cursors import ALL_ACTORS, PAGE_LIMIT, decode_cursor, encode_cursor
 from roost.server.endpoint import Call, Endpoint, NoQuery, Reply, endpoint
-from roost.server.pages import PAGE_LIMIT, Page, decode_cursor, encode_cursor
 from roost.server.wire import MessageView, message_view
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message
@@ -36,13 +36,10 @@ async def list_messages(call: Call[PageQuery, None]) -> Reply[list[MessageView]]
     if query.before is not None and not query.limit:
         raise UsageError("before needs limit")
     before = decode_cursor(query.before) if query.before else None
-
-    def read(db: Reader) -> Page:
-        return pages.read_page(
-            db, session.id, query.agent_id, limit=query.limit or None, before=before
-        )
-
-    page = await call.service.runtime.database.read(read)
+    actor_id = None if query.agent_id == ALL_ACTORS else query.agent_id
+    page = await call.service.runtime.page(
+        session.id, actor_id, limit=query.limit or None, before=before
+    )
     return Reply(list(map(message_view, page.messages)), _links(call, page))
 
 
@@ -58,11 +55,7 @@ def _links(call: Call[PageQuery, None], page: Page) -> dict[str, str]:
 async def get_message(call: Call[NoQuery, None]) -> MessageView:
     """One message."""
     session = await call.session()
-    message_id = call.path["messageID"]
-    message = await call.service.runtime.database.read(
-        lambda db: pages.find_message(db, session.id, message_id)
-    )
-    return message_view(message)
+    return message_view(await call.service.runtime.message(session.id, call.path["messageID"]))
 
 
 async def delete_message(call: Call[NoQuery, None]) -> bool:
@@ -71,7 +64,7 @@ async def delete_message(call: Call[NoQuery, None]) -> bool:
     message_id = call.path["messageID"]
 
     def delete(tx: Transaction) -> None:
-        message = pages.find_message(tx, session.id, message_id)
+        message = find_message(tx, session.id, message_id)
         if transcript.seq_of(tx, message_id) is None:
             inbox.withdraw(tx, message_id)
             return
