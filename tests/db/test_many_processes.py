@@ -74,7 +74,7 @@ def test_processes_that_upgrade_at_once_upgrade_once(tmp_path: Path) -> None:
     opened = open_file(stage.path, NEWER)
     assert version_of(opened.connection) == len(NEWER)
     opened.connection.close()
-    copy = open_file(tmp_path / "roost.db.before-2")
+    copy = open_file(tmp_path / f"roost.db.before-{len(MIGRATIONS) + 1}")
     assert version_of(copy.connection) == len(MIGRATIONS)
     copy.connection.close()
 

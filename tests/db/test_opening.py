@@ -52,6 +52,11 @@ def test_a_fresh_database_is_for_its_owner_only(tmp_path: Path) -> None:
     stage.close()
 
 
+def copy_of(file: Path) -> Path:
+    """Where the copy lies that the first upgrade to `NEWER` makes."""
+    return file.with_name(f"{file.name}.before-{len(MIGRATIONS) + 1}")
+
+
 def test_opening_twice_changes_nothing(old_file: Path) -> None:
     opened = open_file(old_file)
     assert opened.notes == ()
@@ -74,11 +79,11 @@ def test_a_newer_database_is_refused_politely_and_left_alone(old_file: Path) -> 
 def test_an_upgrade_makes_a_whole_private_copy_first(old_file: Path) -> None:
     known = session_ids(old_file)
     open_file(old_file, NEWER).connection.close()
-    copy = old_file.with_name("roost.db.before-2")
+    copy = copy_of(old_file)
     assert mode_of(copy) == 0o600
     assert session_ids(copy) == known == session_ids(old_file)
     again = open_file(copy)
-    assert version_of(again.connection) == 1
+    assert version_of(again.connection) == len(MIGRATIONS)
     again.connection.close()
     assert list(old_file.parent.glob("*.part")) == []
 
@@ -92,7 +97,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(old_file: Path) -> Non
     with pytest.raises(StorageError, match="nowhere"):
         open_file(old_file, (*MIGRATIONS, add_colour, breaks))
     opened = open_file(old_file)
-    assert version_of(opened.connection) == 1
+    assert version_of(opened.connection) == len(MIGRATIONS)
     assert "colour" not in str(opened.connection.execute("PRAGMA table_info(session)").fetchall())
     opened.connection.close()
     assert session_ids(old_file) == known
@@ -108,7 +113,7 @@ def test_the_copy_is_of_what_was_there_last(old_file: Path) -> None:
     stage.furnish()
     stage.close()
     open_file(old_file, NEWER).connection.close()
-    assert len(session_ids(old_file.with_name("roost.db.before-2"))) == 2
+    assert len(session_ids(copy_of(old_file))) == 2
 
 
 @pytest.mark.parametrize("point", ["copied", "begin", "step", "step:2", "commit", "end"])
@@ -119,7 +124,7 @@ def test_a_migration_that_is_killed_is_whole_or_has_not_happened(
     process = run_python(MIGRATING, str(old_file), "upgrade", failpoint=f"migrate.{point}=kill")
     assert was_killed(process)
     connection = sqlite3.connect(old_file)
-    assert version_of(connection) == (3 if point == "end" else 1)
+    assert version_of(connection) == len(NEWER if point == "end" else MIGRATIONS)
     connection.close()
     opened = open_file(old_file, NEWER)
     assert opened.notes == ()
@@ -127,7 +132,7 @@ def test_a_migration_that_is_killed_is_whole_or_has_not_happened(
     opened.connection.execute("SELECT id FROM sound")
     assert opened.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     opened.connection.close()
-    assert session_ids(old_file) == known == session_ids(old_file.with_name("roost.db.before-2"))
+    assert session_ids(old_file) == known == session_ids(copy_of(old_file))
 
 
 def cut_in_half(path: Path) -> None:
@@ -250,3 +255,12 @@ def test_a_folder_in_the_place_of_the_file_is_an_error_and_not_damage(tmp_path: 
     (tmp_path / "roost.db").mkdir()
     with pytest.raises(StorageError, match=r"roost\.db"):
         open_file(tmp_path / "roost.db")
+
+
+def test_the_very_first_database_is_brought_up_to_date(tmp_path: Path) -> None:
+    file = tmp_path / "roost.db"
+    open_file(file, MIGRATIONS[:1]).connection.close()
+    opened = open_file(file)
+    assert version_of(opened.connection) == len(MIGRATIONS)
+    opened.connection.execute("SELECT held, stalled FROM actor")
+    opened.connection.close()

@@ -125,21 +125,32 @@ class LimitsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds before a failed model call is first tried again; each further wait is longer."""
     nudges: Count | None = None
     """Times that one policy may send the actor on until a person speaks again."""
+    tree_tokens: Positive | None = None
+    tree_cost: Amount | None = None
+    tree_seconds: Amount | None = None
+    """What an actor and all its descendants may use together until a person speaks again."""
 
 
 class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many actors may work, and what becomes of those whose process died. Not read."""
+    """How many actors may work, and what becomes of those that fall silent or whose process died.
+
+    None leaves the built-in limit.
+    """
 
     depth: Count | None = None
-    """Generations below `main`."""
+    """Generations below the first actor."""
     children: Count | None = None
-    """Live children of one actor."""
+    """Children of one actor that are at work at the same time; one more is refused."""
     running: Positive | None = None
-    """Running actors of one session."""
+    """Subagents of one session that run at the same time; the others wait for their turn."""
     stall_seconds: Positive | None = None
     """Silence after which the parent is told."""
-    interrupted: Literal["resume", "leave"] = "resume"
-    """What the next opening of the session does with an actor whose lease ran out."""
+    hops: Positive | None = None
+    """Messages in a row from actor to actor, without a person among them, that wake somebody."""
+    ask_seconds: Positive | None = None
+    """How long a directing session may take to answer a permission request of its child."""
+    recovery: Literal["resume", "fail"] = "resume"
+    """What becomes of a background actor whose process died, when its session is next open."""
 
 
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):

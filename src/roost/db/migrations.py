@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from roost.core.failpoints import failpoint
-from roost.db.schema import FIRST_TABLES
+from roost.db.schema import ACTOR_TABLES, FIRST_TABLES
 
 
 def _create_first_tables(connection: sqlite3.Connection) -> None:
@@ -17,8 +17,13 @@ def _create_first_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_actor_tables(connection: sqlite3.Connection) -> None:
+    for statement in ACTOR_TABLES:
+        connection.execute(statement)
+
+
 Steps = tuple[Callable[[sqlite3.Connection], None], ...]
-MIGRATIONS: Final[Steps] = (_create_first_tables,)
+MIGRATIONS: Final[Steps] = (_create_first_tables, _add_actor_tables)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

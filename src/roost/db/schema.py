@@ -1,4 +1,4 @@
-"""The tables as the first migration makes them. Times are milliseconds since the epoch."""
+"""The tables, migration by migration. Times are milliseconds since the epoch."""
 
 from typing import Final
 
@@ -192,4 +192,90 @@ FIRST_TABLES: Final = (
     "CREATE INDEX ask_by_state ON ask (state, session_id)",
     _PERMISSION_GRANT,
     _TASK,
+)
+
+# Who spawns whom: ids from a counter, the tree that shares its budgets, what an actor waits for.
+_ACTOR_COUNTER: Final = """
+CREATE TABLE actor_counter (
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  agent TEXT NOT NULL,
+  last INTEGER NOT NULL,
+  PRIMARY KEY (session_id, agent)
+)"""
+
+_TREE: Final = """
+CREATE TABLE tree (
+  session_id TEXT NOT NULL,
+  actor_id TEXT NOT NULL,
+  limits TEXT NOT NULL,
+  tokens BIGINT NOT NULL DEFAULT 0,
+  cost DOUBLE PRECISION NOT NULL DEFAULT 0,
+  started BIGINT NOT NULL,
+  PRIMARY KEY (session_id, actor_id),
+  FOREIGN KEY (session_id, actor_id) REFERENCES actor (session_id, actor_id) ON DELETE CASCADE
+)"""
+
+_TEAM: Final = """
+CREATE TABLE team (
+  id TEXT PRIMARY KEY,
+  project_id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  purpose TEXT NOT NULL DEFAULT '',
+  created BIGINT NOT NULL,
+  UNIQUE (project_id, name)
+)"""
+
+_TEAM_MEMBER: Final = """
+CREATE TABLE team_member (
+  team_id TEXT NOT NULL REFERENCES team (id) ON DELETE CASCADE,
+  session_id TEXT NOT NULL,
+  actor_id TEXT NOT NULL,
+  role TEXT NOT NULL,
+  joined BIGINT NOT NULL,
+  PRIMARY KEY (team_id, session_id, actor_id),
+  FOREIGN KEY (session_id, actor_id) REFERENCES actor (session_id, actor_id) ON DELETE CASCADE
+)"""
+
+# What a directing session has agreed to beforehand for one of its children (`*`: for all).
+_APPROVAL_GRANT: Final = """
+CREATE TABLE approval_grant (
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  child_session_id TEXT NOT NULL,
+  created BIGINT NOT NULL,
+  PRIMARY KEY (session_id, child_session_id)
+)"""
+
+# A directing session has at most one child a topic; `worktree` is where it works if isolated.
+_PEER: Final = """
+CREATE TABLE peer (
+  session_id TEXT PRIMARY KEY REFERENCES session (id) ON DELETE CASCADE,
+  parent_session_id TEXT NOT NULL,
+  topic TEXT,
+  worktree TEXT,
+  branch TEXT,
+  base TEXT,
+  UNIQUE (parent_session_id, topic)
+)"""
+
+ACTOR_TABLES: Final = (
+    "ALTER TABLE actor ADD COLUMN root_session_id TEXT",
+    "ALTER TABLE actor ADD COLUMN root_actor_id TEXT",
+    "ALTER TABLE actor ADD COLUMN output_schema TEXT",
+    "ALTER TABLE actor ADD COLUMN held INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE actor ADD COLUMN stalled BIGINT",
+    "ALTER TABLE actor ADD COLUMN waiting_until BIGINT",
+    "ALTER TABLE actor ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE turn ADD COLUMN hops INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE inbox ADD COLUMN hops INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE ask ADD COLUMN deadline BIGINT",
+    "ALTER TABLE ask ADD COLUMN forced INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX actor_by_parent ON actor (parent_session_id, parent_actor_id)",
+    "CREATE INDEX actor_not_idle ON actor (session_id, status) WHERE status != 'idle'",
+    "CREATE INDEX inbox_by_sender ON inbox (sender_session, sender_actor, state)",
+    _ACTOR_COUNTER,
+    _TREE,
+    _TEAM,
+    _TEAM_MEMBER,
+    _APPROVAL_GRANT,
+    _PEER,
 )
