@@ -3,9 +3,11 @@ from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
 from roost.actors.cancel import request_cancel
-from roost.actors.models import Actor, CancelMode, Claim, RetryState
+from roost.actors.models import Actor, CancelMode, Claim, Ending, RetryState
+from roost.actors.settle import settle
 from roost.core.errors import NotFoundError
 from roost.inbox.models import Address
+from roost.sessions.models import MessageError
 
 
 @pytest.fixture
@@ -149,3 +151,17 @@ def test_waiting_to_try_again_is_shown_until_it_is_over(stage: Stage, running: C
     stage.do(lambda tx: actors.set_retry(tx, running, None))
     assert stage.events[3].properties["status"] == {"type": "busy"}
     assert stage.actor().retry is None
+
+
+def test_the_error_of_a_turn_is_read_back_as_it_was_and_a_strange_one_is_told(
+    stage: Stage, running: Claim
+) -> None:
+    error = MessageError("LimitError", {"message": "1000 steps are used"})
+    stage.do(lambda tx: settle(tx, running, Ending(outcome="failure", error=error)))
+    assert stage.read(lambda db: actors.get_turn(db, running.turn.id)).error == error
+    for strange in ('{"name":"NewError","data":{}}', "{", "[]"):
+        stage.connection.execute("UPDATE turn SET error = ?", (strange,))
+        told = stage.read(lambda db: actors.get_turn(db, running.turn.id)).error
+        assert told is not None
+        assert told.name == "UnknownError"
+        assert strange in told.message

@@ -1,12 +1,13 @@
 """Actors, turns, and the claim under which a process may write for one."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from roost.core.wire_names import wire_name
 from roost.inbox.models import Address
+from roost.sessions.models import MessageError
 
 Mode = Literal["main", "subagent", "peer"]
 Status = Literal["idle", "pending", "running"]
@@ -96,7 +97,7 @@ class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     started: int
     outcome: Outcome | None = None
     result_message_id: str | None = None
-    error: dict[str, Any] | None = None
+    error: MessageError | None = None
     steps: int = 0
     tokens: int = 0
     cost: float = 0.0
@@ -123,7 +124,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 
     outcome: Outcome
     result_message_id: str | None = None
-    error: dict[str, Any] | None = None
+    error: MessageError | None = None
 
 
 Settled = Literal["idle", "pending", "more"]

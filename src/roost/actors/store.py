@@ -11,7 +11,7 @@ from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
-from roost.sessions.models import MAIN, MessageError, ModelName
+from roost.sessions.models import MAIN, MessageError, ModelName, decode_error
 
 
 def register(tx: Transaction, actor: Actor) -> None:
@@ -168,7 +168,7 @@ def turn_from_row(row: sqlite3.Row) -> Turn:
         started=row["started"],
         outcome=row["outcome"],
         result_message_id=row["result_message_id"],
-        error=msgspec.json.decode(row["error"]) if row["error"] else None,
+        error=decode_error(row["error"]) if row["error"] else None,
         steps=row["steps"],
         tokens=row["tokens"],
         cost=row["cost"],

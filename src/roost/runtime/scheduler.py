@@ -20,6 +20,7 @@ from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions.asks import withdraw_lost
+from roost.sessions.models import MessageError
 from roost.turn.driver import TurnRun
 from roost.turn.refuse import refuse
 from roost.turn.world import World
@@ -206,16 +207,9 @@ class Scheduler:
         """Tell clients that the database cannot be written; no transaction could carry this."""
         self.in_order = False
         logger.error("%s: %s", address.session_id, error.message)
-        shown = {"name": "UnknownError", "data": {"message": error.message}}
-        self._bus.publish(
-            [
-                Event(
-                    "session.error",
-                    {"sessionID": address.session_id, "error": shown},
-                    session_id=address.session_id,
-                )
-            ]
-        )
+        shown = MessageError("UnknownError", {"message": error.message})
+        about = {"sessionID": address.session_id, "error": shown}
+        self._bus.publish([Event("session.error", about, session_id=address.session_id)])
 
     async def _beat(self) -> None:
         """Renew the leases, and stop turns that another process asked to stop."""

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-from msgspec import convert
-
 from roost.actors.models import Turn
 from roost.core.errors import BusyError, NotFoundError, UsageError
 from roost.inbox import store as inbox
@@ -14,7 +12,7 @@ from roost.runtime.runtime import Runtime
 from roost.server.problems import RefusalError
 from roost.server.wire import MessageView, message_view
 from roost.sessions import transcript
-from roost.sessions.models import AssistantInfo, Message, MessageError
+from roost.sessions.models import AssistantInfo, Message
 
 _ID: Final = re.compile(r"(msg|prt)_[0-9A-Za-z]{1,60}")
 
@@ -91,7 +89,7 @@ async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> Messa
     if message is not None:
         return message_view(message)
     if error := result.turn.error:
-        raise RefusalError(502, convert(error, MessageError).message)
+        raise RefusalError(502, error.message)
     raise RefusalError(502, f"the turn ended as {result.turn.outcome} without an answer")
 
 

@@ -58,6 +58,10 @@ class ModelName(Struct, frozen=True, rename=wire_name, omit_defaults=True):
         return cls(provider, model, variant)
 
 
+_UNREAD: Final = 200
+"""Characters that are shown of an error that cannot be read."""
+
+
 class MessageTime(Struct, frozen=True, omit_defaults=True):
     """Milliseconds since the epoch; `completed` is missing while the message grows."""
 
@@ -87,6 +91,18 @@ class MessageError(Struct, frozen=True):
     def message(self) -> str:
         """The words for people."""
         return str(self.data.get("message", self.name))
+
+
+_error_decoder = msgspec.json.Decoder(MessageError)
+
+
+def decode_error(data: str) -> MessageError:
+    """An error from JSON text; what cannot be read, for example of a newer program, is told so."""
+    try:
+        return _error_decoder.decode(data)
+    except msgspec.MsgspecError:
+        words = f"an error that this program cannot read: {data[:_UNREAD]}"
+        return MessageError("UnknownError", {"message": words})
 
 
 class UserInfo(

@@ -118,11 +118,7 @@ def _ending(memory: Memory, outcome: Outcome, error: MessageError | None) -> End
     recorder = memory.recorder
     shown = [message for message in memory.messages if isinstance(message.info, AssistantInfo)]
     result = recorder.info.id if recorder else shown[-1].info.id if shown else None
-    return Ending(
-        outcome=outcome,
-        result_message_id=result,
-        error=msgspec.to_builtins(error) if error else None,
-    )
+    return Ending(outcome=outcome, result_message_id=result, error=error)
 
 
 def _tell_error(tx: Transaction, memory: Memory, error: MessageError | None) -> None:

@@ -3,8 +3,6 @@
 import asyncio
 import logging
 
-import msgspec
-
 from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
 from roost.sessions.models import MessageError
@@ -83,7 +81,7 @@ class TurnRun:
             logger.error("turn %s failed", self.claim.turn.id, exc_info=error)
             words = f"Roost itself failed ({type(error).__name__}: {error})"
         shown = MessageError("UnknownError", {"message": words})
-        ending = Ending(outcome="failure", error=msgspec.to_builtins(shown))
+        ending = Ending(outcome="failure", error=shown)
         # A database that took no more text may well take the few bytes of an end.
         save = not isinstance(error, StorageError)
         return await end_early(self._world, memory, ending, shown, save=save)

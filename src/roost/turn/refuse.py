@@ -4,8 +4,6 @@ For example the folder is gone or its configuration is faulty. Left in the queue
 wake the actor again and again.
 """
 
-import msgspec
-
 from roost.actors.models import Claim, Ending
 from roost.actors.settle import settle
 from roost.actors.store import tell_error
@@ -23,4 +21,4 @@ def refuse(tx: Transaction, claim: Claim, error: RoostError) -> None:
     model = ModelName.of(actor.model or "", actor.variant)
     drain(tx, claim.address, claim.turn.id, agent=actor.agent, model=model)
     tell_error(tx, claim.address, shown)
-    settle(tx, claim, Ending(outcome="failure", error=msgspec.to_builtins(shown)))
+    settle(tx, claim, Ending(outcome="failure", error=shown))

@@ -9,7 +9,7 @@ from roost.actors.models import Outcome, Turn
 from roost.cli.run.follow import Followed
 from roost.cli.run.stopping import EXIT_CODES, Cause
 from roost.core.errors import LimitError, RoostError
-from roost.sessions.models import MAIN, Message
+from roost.sessions.models import MAIN, Message, MessageError
 from roost.sessions.parts import StepFinishPart, TextPart, Tokens
 
 
@@ -34,17 +34,17 @@ def ended(followed: Followed, cause: Cause | None) -> Ended:
         return _stopped(cause, left=followed.left)
     if turn is None:
         return Ended(1, "cancelled", _error("the prompt was taken back before it was read"))
-    error = turn.error or _error("the turn was stopped from elsewhere")
-    return Ended(EXIT_CODES["interrupt"], turn.outcome or "interrupted", error)
+    error = turn.error or _unknown("the turn was stopped from elsewhere")
+    return Ended(EXIT_CODES["interrupt"], turn.outcome or "interrupted", _shown(error))
 
 
 def _of_turn(turn: Turn) -> Ended:
     if turn.outcome == "success":
         return Ended(0, "success")
-    error = turn.error or _error("the turn failed")
-    is_limit = error.get("name") == "LimitError"
+    error = turn.error or _unknown("the turn failed")
+    is_limit = error.name == "LimitError"
     hint = "Raise the limit, and go on with -c." if is_limit else ""
-    return Ended(LimitError.exit_code if is_limit else 1, "failure", error, hint)
+    return Ended(LimitError.exit_code if is_limit else 1, "failure", _shown(error), hint)
 
 
 def _stopped(cause: Cause, *, left: bool) -> Ended:
@@ -73,6 +73,14 @@ def of_error(error: RoostError) -> Ended:
     """The end of a run that could not begin or go on."""
     name = type(error).__name__
     return Ended(error.exit_code, "failure", _error(error.message, name), error.hint)
+
+
+def _unknown(message: str) -> MessageError:
+    return MessageError("UnknownError", {"message": message})
+
+
+def _shown(error: MessageError) -> dict[str, Any]:
+    return msgspec.to_builtins(error)
 
 
 def _error(message: str, name: str = "UnknownError") -> dict[str, Any]:
