@@ -1,6 +1,9 @@
 """`roost sessions`: list, show, export, import, delete, on sessions that were really run."""
 
 import json
+import os
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -230,3 +233,129 @@ def test_deleting_asks_unless_told_not_to(user: User) -> None:
     assert user.call("sessions", "rm", session, "--yes").code == 0
     assert user.call("sessions", "delete", session, "--yes").code == 1
     assert user.call("sessions", "list", "--all", "--format", "json").out.strip() == "[]"
+
+
+def started(user: User, model: ScriptedModel) -> "tuple[subprocess.Popen[str], str]":
+    """A run that waits for its model, and its session."""
+    model.use(scenario([Text("half an answer"), Barrier("wait")]))
+    process = user.start("run", "go")
+    model.wait_for_barrier("wait")
+    listed = json.loads(user.call("sessions", "list", "--format", "json").out)
+    return process, str(listed[0]["id"])
+
+
+def test_the_beginning_of_an_id_is_enough(user: User) -> None:
+    session = made(user)
+    for start in (session[:12], session[4:14]):
+        assert session in user.call("sessions", "show", start).out
+        assert exported(user, start)["info"]["id"] == session
+        user.model.use(scenario("went on"))
+        assert user.run("run", "--format", "json", "-s", start, "more").result["session"] == session
+    assert user.call("sessions", "delete", session[:12], "--yes").code == 0
+    assert user.call("sessions", "show", session).code == 1
+
+
+def test_a_beginning_that_fits_several_names_them_and_deletes_none(user: User) -> None:
+    document = exported(user, made(user))
+    session = document["info"]["id"]
+    twin = session[:14] + "twin"
+    for message in document["messages"]:
+        message["info"]["id"] += "t"
+        message["info"]["sessionID"] = twin
+        for part in message["parts"]:
+            part.update(id=part["id"] + "t", sessionID=twin, messageID=message["info"]["id"])
+    document["info"]["id"] = twin
+    taken = user.call("sessions", "import", "-", given=json.dumps(document))
+    assert taken.code == 0, taken.err
+    done = user.call("sessions", "delete", session[:14], "--yes")
+    assert done.code == 2
+    assert session in done.err
+    assert twin in done.err
+    assert exported(user, twin)["info"]["id"] == twin
+    assert exported(user, session)["info"]["id"] == session
+
+
+@pytest.mark.parametrize("word", ["s", "ses_", "ses_dd", "", "%", "ses_%%%%"])
+def test_a_beginning_that_says_too_little_names_nothing(user: User, word: str) -> None:
+    session = made(user)
+    assert user.call("sessions", "delete", word, "--yes").code == 1
+    assert user.call("sessions", "show", session).code == 0
+
+
+def test_without_an_id_the_last_session_of_the_folder_is_meant(user: User) -> None:
+    first, second = made(user), made(user)
+    elsewhere = user.folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    other = made(user, "--dir", str(elsewhere))
+    assert second in user.call("sessions", "show").out
+    done = user.call("sessions", "export")
+    assert json.loads(done.out)["info"]["id"] == second
+    assert second in done.err
+    assert other in user.call("sessions", "show", "--dir", str(elsewhere)).out
+    user.model.use(scenario("went on"))
+    assert user.run("run", "-s", first, "more").code == 0
+    assert first in user.call("sessions", "show").out
+    assert user.call("sessions", "delete", "--yes").code == 2
+
+
+def test_a_folder_without_sessions_says_where_to_look(user: User) -> None:
+    for action in ("show", "export"):
+        done = user.call("sessions", action)
+        assert done.code == 1
+        assert "there is no session of" in done.err
+        assert "roost sessions list --all" in done.err
+
+
+def test_a_list_that_is_cut_says_so(user: User) -> None:
+    made(user), made(user)
+    cut = user.call("sessions", "list", "-n", "1")
+    assert len(cut.out.splitlines()) == 2
+    assert "-n shows more of them" in cut.err
+    assert user.call("sessions", "list", "-n", "2").err == ""
+    assert "-n shows more" in user.call("sessions", "list", "-n", "1", "--format", "json").err
+
+
+def test_a_session_whose_process_was_killed_is_not_shown_as_running(
+    user: User, model: ScriptedModel
+) -> None:
+    process, session = started(user, model)
+    assert user.call("sessions", "list").out.splitlines()[1].split()[2] == "running"
+    assert "· running" in user.call("sessions", "show").out
+    process.kill()
+    ended(process)
+    assert "running" not in user.call("sessions", "list").out
+    assert "interrupted" in user.call("sessions", "list").out
+    assert "· interrupted" in user.call("sessions", "show", session).out
+    assert "the session is running" not in user.call("sessions", "export", session).err
+    assert user.call("sessions", "delete", session, "--yes").code == 0
+
+
+def test_a_session_that_a_live_process_works_in_is_deleted_only_by_force(
+    user: User, model: ScriptedModel
+) -> None:
+    process, session = started(user, model)
+    done = user.call("sessions", "delete", session, "--yes")
+    assert done.code == 1
+    assert f"process {process.pid} is at work in session {session}" in done.err
+    assert f"roost sessions delete {session} --force" in done.err
+    assert process.poll() is None
+    assert user.call("sessions", "show", session).code == 0
+    done = user.run("sessions", "delete", session, "--yes", "--force")
+    assert done.code == 0, done.err
+    assert "stopping the work" in done.err
+    assert ended(process).code != 0
+    assert user.call("sessions", "list", "--all", "--format", "json").out.strip() == "[]"
+
+
+def test_force_takes_a_session_from_a_process_that_does_not_answer(
+    user: User, model: ScriptedModel
+) -> None:
+    process, session = started(user, model)
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        done = user.run("sessions", "delete", session, "--yes", "--force")
+        assert done.code == 0, done.err
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    assert ended(process).code != 0
+    assert user.call("sessions", "show", session).code == 1

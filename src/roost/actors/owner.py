@@ -12,6 +12,34 @@ from roost.core.errors import StorageError
 from roost.core.ids import new_id
 
 
+def has_died(folder: Path, owner_id: str) -> bool:
+    """Whether the process `owner_id` of the lock files in `folder` has provably ended.
+
+    False also when nobody can tell.
+    """
+    if "/" in owner_id:
+        return False
+    try:
+        handle = os.open(folder / f"{owner_id}.lock", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def process_number(folder: Path, owner_id: str) -> int | None:
+    """The process id that `owner_id` wrote into its lock file, or None where it cannot be read."""
+    try:
+        return int((folder / f"{owner_id}.lock").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
 class Owner:
     """This process, as other processes on the same database see it.
 
@@ -38,20 +66,7 @@ class Owner:
 
     def is_dead(self, owner_id: str) -> bool:
         """Whether the process `owner_id` has provably ended. False also when nobody can tell."""
-        if owner_id == self.id or "/" in owner_id:
-            return False
-        path = self._folder / f"{owner_id}.lock"
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(handle)
-        return True
+        return owner_id != self.id and has_died(self._folder, owner_id)
 
     def remove_dead(self, still_named: set[str]) -> None:
         """Delete the lock files of dead processes that no actor names any more."""

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from roost.cli.parser import Parser, port_number, positive_amount, positive_count
 
 Argue = Callable[[Parser], None]
+_HOW: Final = "how to show it"
 EXIT_CODES: Final = """\
 exit codes:
   0    done
@@ -50,7 +51,12 @@ def _run(parser: Parser) -> None:
         action="store_true",
         help="go on with the last session of this folder",
     )
-    which.add_argument("-s", "--session", metavar="ID", help="go on with this session")
+    which.add_argument(
+        "-s",
+        "--session",
+        metavar="ID",
+        help="go on with this session (the beginning of its id is enough)",
+    )
     add("--title", metavar="TEXT", help="title of the new session")
     add(
         "-f",
@@ -61,7 +67,7 @@ def _run(parser: Parser) -> None:
         metavar="PATH",
         help="attach a file, an image or a folder; may be repeated",
     )
-    add("--format", choices=("text", "json", "default"), default="text", help="how to show it")
+    add("--format", choices=("text", "json", "default"), default="text", help=_HOW)
     add("--thinking", action="store_true", help="show the model's reasoning too")
     add("--yes", action="store_true", help="allow what would be asked; never what is denied")
     add(
@@ -114,28 +120,50 @@ def _serve(parser: Parser) -> None:
 def _sessions(parser: Parser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
     listing = actions.add_parser("list", aliases=["ls"], help="list the sessions of this project")
-    listing.add_argument("--format", choices=("table", "json"), default="table")
-    listing.add_argument("-n", "--max-count", type=positive_count, default=50, metavar="N")
-    listing.add_argument("--all", action="store_true", help="of every project")
+    listing.add_argument("--format", choices=("table", "json"), default="table", help=_HOW)
+    _at_most(listing, 50, "sessions")
+    listing.add_argument("--all", action="store_true", help="those of every project")
     _place(listing, "list those of this folder's project")
     show = actions.add_parser("show", help="show what was said and done in a session")
-    show.add_argument("session", metavar="ID")
+    _which(show)
     show.add_argument("--actor", default="main", metavar="NAME", help="whose messages")
-    show.add_argument("-n", "--max-count", type=positive_count, default=100, metavar="N")
+    _at_most(show, 100, "messages")
     show.add_argument("--full", action="store_true", help="do not shorten long texts")
     show.add_argument("--thinking", action="store_true", help="show the model's reasoning too")
     export = actions.add_parser("export", help="write a session as JSON to stdout")
-    export.add_argument("session", metavar="ID")
+    _which(export)
     export.add_argument("--sanitize", action="store_true", help="leave out texts, paths and data")
     load = actions.add_parser("import", help="read a session that was exported")
     load.add_argument("file", help="the file, or - for stdin")
     load.add_argument("--new-id", action="store_true", help="give it a new id")
     _place(load, "the folder that it belongs to (default: as exported, if that exists here)")
     delete = actions.add_parser("delete", aliases=["rm"], help="delete a session for good")
-    delete.add_argument("session", metavar="ID")
+    delete.add_argument("session", metavar="ID", help="its id, or the beginning of it")
     delete.add_argument("--yes", action="store_true", help="do not ask")
+    delete.add_argument(
+        "--force",
+        action="store_true",
+        help="if a process is at work in it, stop that work first (without: refuse)",
+    )
     for action in (listing, show, export, load, delete):
         _log_options(action)
+
+
+def _which(parser: Parser) -> None:
+    parser.add_argument(
+        "session",
+        nargs="?",
+        metavar="ID",
+        help="its id, or the beginning of it (default: the last session of this folder)",
+    )
+    _place(parser, "without an ID: the last session of this folder")
+
+
+def _at_most(parser: Parser, count: int, what: str) -> None:
+    words = f"the newest N {what} (default: {count})"
+    parser.add_argument(
+        "-n", "--max-count", type=positive_count, default=count, metavar="N", help=words
+    )
 
 
 def _models(parser: Parser) -> None:
@@ -148,7 +176,7 @@ def _models(parser: Parser) -> None:
 
 def _config(parser: Parser) -> None:
     _place(parser, "of this folder (default: the current one)")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help=_HOW)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
     for name, words in (
         ("trust", "trust this repository's configuration exactly as it is now"),
@@ -231,10 +259,13 @@ examples:
         """\
 examples:
   roost sessions list
-  roost sessions show ses_1234
-  roost sessions export ses_1234 > session.json
+  roost sessions show                          the last session of this folder
+  roost sessions show ses_dd3f                 the beginning of an id is enough
+  roost sessions export ses_dd3f > session.json
   roost sessions import session.json --new-id
-  roost sessions delete ses_1234""",
+  roost sessions delete ses_dd3f
+
+To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for the last one.""",
         ("session",),
     ),
     Command(

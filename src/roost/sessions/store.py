@@ -140,6 +140,16 @@ def listed(
     return [_from_row(row) for row in rows]
 
 
+def beginning_with(db: Reader, start: str, limit: int) -> list[Session]:
+    """At most `limit` sessions whose id begins with `start`, the last used first."""
+    rows = db.all(
+        f"SELECT {_COLUMNS} FROM session WHERE substr(id, 1, ?) = ?"
+        " ORDER BY updated DESC, id LIMIT ?",
+        (len(start), start, limit),
+    )
+    return [_from_row(row) for row in rows]
+
+
 def count(db: Reader) -> int:
     """How many sessions there are."""
     row = db.one("SELECT count(*) AS n FROM session")

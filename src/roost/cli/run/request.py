@@ -9,6 +9,7 @@ from msgspec import Struct
 from roost.cli.folders import working_folder
 from roost.cli.log import Level
 from roost.cli.run.prompt import Attachment
+from roost.cli.sessions.naming import named
 from roost.core.errors import NotFoundError, UsageError
 from roost.runtime.models import FileInput, PromptInput, Settings, TextInput
 from roost.runtime.runtime import Runtime
@@ -85,9 +86,9 @@ async def open_session(runtime: Runtime, options: RunOptions) -> Session:
 
     Raises `UsageError` for one that does not exist.
     """
-    if options.session is not None:
+    if (word := options.session) is not None:
         try:
-            return await runtime.session(options.session)
+            return await runtime.database.read(lambda db: named(db, word))
         except NotFoundError as error:
             raise UsageError(error.message, hint=error.hint) from error
     if options.continue_:

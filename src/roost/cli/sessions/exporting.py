@@ -7,14 +7,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from roost.actors import store as actors
 from roost.cli.failures import tell
 from roost.cli.secrets import MASK, secrets_in, secrets_of
+from roost.cli.sessions.naming import chosen
 from roost.cli.sessions.sanitize import sanitize
+from roost.cli.sessions.states import Watch, owners_folder
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.terminal import Output
 from roost.cli.trusting import load_config
 from roost.core.errors import ConfigError
+from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
 from roost.sessions.export import Exported, encode, read_session
 
@@ -22,19 +24,25 @@ from roost.sessions.export import Exported, encode, read_session
 class ExportOptions(Struct, frozen=True, kw_only=True):
     """The command line of `roost sessions export`."""
 
-    session: str
+    session: str | None = None
+    """Its id or the beginning of it; None: the last one of the folder."""
+    dir: str | None = None
     sanitize: bool = False
 
 
 def execute(given: dict[str, Any]) -> int:
-    """Write one session as JSON. Raises `NotFoundError`."""
+    """Write one session as JSON. Raises `NotFoundError` and `UsageError`."""
     options = msgspec.convert(given, ExportOptions)
     return run_at_home(given, lambda home: _export(home, options))
 
 
 async def _export(home: Home, options: ExportOptions) -> int:
+    watch = Watch(owners_folder(home.paths.state))
     with database_of(home) as database:
-        exported, running = await database.read(lambda db: _read(db, options.session))
+        exported, running = await database.read(lambda db: _read(db, options, watch))
+    if options.session is None:
+        info = exported.info
+        tell(f"note: this is {info.id}, “{terminal_safe(info.title)}”\n")
     if running:
         tell("note: the session is running; this is how far it has come\n")
     data = encode(sanitize(exported) if options.sanitize else exported)
@@ -48,9 +56,9 @@ async def _export(home: Home, options: ExportOptions) -> int:
     return 0
 
 
-def _read(db: Reader, session_id: str) -> tuple[Exported, bool]:
-    exported = read_session(db, session_id)
-    return exported, bool(actors.not_idle(db, session_id))
+def _read(db: Reader, options: ExportOptions, watch: Watch) -> tuple[Exported, bool]:
+    session = chosen(db, options.session, options.dir)
+    return read_session(db, session.id), bool(watch.running(db, [session.id]))
 
 
 def _secrets(home: Home, exported: Exported) -> frozenset[str]:

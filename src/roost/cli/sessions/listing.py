@@ -7,8 +7,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from roost.actors import store as actors
+from roost.cli.failures import tell
 from roost.cli.folders import working_folder
+from roost.cli.sessions.states import State, Watch, owners_folder
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import age, table
 from roost.cli.terminal import is_terminal
@@ -30,8 +31,7 @@ class ListOptions(Struct, frozen=True, kw_only=True):
 
 class _Row(Struct, frozen=True):
     session: Session
-    state: str
-    """Of its main actor: `running`, `waiting`, or nothing."""
+    state: State
 
 
 def execute(given: dict[str, Any]) -> int:
@@ -42,34 +42,33 @@ def execute(given: dict[str, Any]) -> int:
 
 async def _list(home: Home, options: ListOptions) -> int:
     ids = () if options.all else (await project_of(working_folder(options.dir))).ids
+    watch = Watch(owners_folder(home.paths.state))
     with database_of(home) as database:
-        rows = await database.read(lambda db: _rows(db, ids or (None,), options.max_count))
+        rows = await database.read(lambda db: _rows(db, ids or (None,), options.max_count, watch))
+    shown = rows[: options.max_count]
     if options.format == "json":
-        shown = [_as_json(row.session) for row in rows]
-        print(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode())
-    elif rows:
-        print("\n".join(_as_table(rows, everywhere=options.all)))
+        document = msgspec.json.encode([_as_json(row.session) for row in shown])
+        print(msgspec.json.format(document, indent=2).decode())
+    elif shown:
+        print("\n".join(_as_table(shown, everywhere=options.all)))
     else:
         where = "" if options.all else " of this project yet; --all lists those of every project"
-        print(f"There are no sessions{where}.", file=sys.stderr)
+        tell(f"There are no sessions{where}.\n")
+    if len(rows) > len(shown):
+        tell(f"… older sessions; -n shows more of them (now -n {options.max_count})\n")
     return 0
 
 
-def _rows(db: Reader, projects: tuple[str | None, ...], count: int) -> list[_Row]:
-    """The sessions of any of `projects`; None stands for all."""
-    words = {"running": "running", "pending": "waiting"}
-    states = {
-        actor.session_id: words.get(actor.status, "")
-        for actor in actors.not_idle(db)
-        if actor.fronts
-    }
+def _rows(db: Reader, projects: tuple[str | None, ...], count: int, watch: Watch) -> list[_Row]:
+    """The sessions of any of `projects`, one more than `count` if there are; None: of all."""
+    states = watch.states(db)
     found = [
         session
         for project in projects
-        for session in sessions.listed(db, project_id=project, roots=True, limit=count)
+        for session in sessions.listed(db, project_id=project, roots=True, limit=count + 1)
     ]
     found.sort(key=lambda session: session.time.updated, reverse=True)
-    return [_Row(session, states.get(session.id, "")) for session in found[:count]]
+    return [_Row(session, states.get(session.id, "")) for session in found[: count + 1]]
 
 
 def _as_json(session: Session) -> dict[str, Any]:

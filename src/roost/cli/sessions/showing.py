@@ -12,6 +12,8 @@ from msgspec import Struct
 from roost.actors import store as actors
 from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.tool_lines import Place, exit_line, tool_line
+from roost.cli.sessions.naming import chosen
+from roost.cli.sessions.states import State, Watch, owners_folder
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.terminal import Look, look_of
 from roost.core.errors import NotFoundError
@@ -19,7 +21,6 @@ from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
 from roost.inbox.conversation import read_page
 from roost.inbox.models import Address
-from roost.sessions import store as sessions
 from roost.sessions.models import AssistantInfo, Info, Message, Session, UserInfo
 from roost.sessions.parts import (
     AgentPart,
@@ -42,7 +43,9 @@ LONGEST: Final = 40
 class ShowOptions(Struct, frozen=True, kw_only=True):
     """The command line of `roost sessions show`."""
 
-    session: str
+    session: str | None = None
+    """Its id or the beginning of it; None: the last one of the folder."""
+    dir: str | None = None
     actor: str = "main"
     max_count: int = 100
     full: bool = False
@@ -56,34 +59,41 @@ class _Found(Struct, frozen=True):
     """Ids of those that nobody has heard yet."""
     more: bool
     """There are older messages."""
+    state: State
 
 
 def execute(given: dict[str, Any]) -> int:
-    """Print a transcript. Raises `NotFoundError`."""
+    """Print a transcript. Raises `NotFoundError` and `UsageError`."""
     options = msgspec.convert(given, ShowOptions)
     return run_at_home(given, lambda home: _show(home, options))
 
 
 async def _show(home: Home, options: ShowOptions) -> int:
+    watch = Watch(owners_folder(home.paths.state))
     with database_of(home) as database:
-        found = await database.read(lambda db: _find(db, options))
+        found = await database.read(lambda db: _find(db, options, watch))
     look = look_of(sys.stdout, os.environ)
     writer = _Writer(options, Place(found.session.directory), look)
     print("\n".join(writer.lines(found)))
     return 0
 
 
-def _find(db: Reader, options: ShowOptions) -> _Found:
-    session = sessions.get(db, options.session)
+def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
+    session = chosen(db, options.session, options.dir)
     address = Address(session.id, options.actor)
-    if actors.find(db, address) is None:
+    if (actor := actors.find(db, address)) is None:
         names = ", ".join(actor.actor_id for actor in actors.of_session(db, session.id))
         raise NotFoundError(
             f"there is no actor {options.actor} in session {session.id}",
             hint=f"There are: {names}.",
         )
     page = read_page(db, session.id, options.actor, limit=options.max_count)
-    return _Found(session, page.messages, page.queued, page.before is not None)
+    return _Found(session, page.messages, page.queued, page.before is not None, watch.state(actor))
+
+
+def _place_line(found: _Found) -> str:
+    state = f" · {found.state}" if found.state else ""
+    return f"{found.session.id} in {found.session.directory}{state}"
 
 
 class _Writer:
@@ -99,7 +109,7 @@ class _Writer:
         session = found.session
         lines = [
             look.paint(terminal_safe(session.title), "bold"),
-            look.paint(terminal_safe(f"{session.id} in {session.directory}"), "dim"),
+            look.paint(terminal_safe(_place_line(found)), "dim"),
         ]
         if found.more:
             lines.append(look.paint("… older messages; -n shows more of them", "dim"))
