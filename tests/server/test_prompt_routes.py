@@ -282,6 +282,26 @@ def test_a_command_fills_its_template(tmp_path: Path) -> None:
     on_server(tmp_path, check)
 
 
+def test_a_command_that_is_sent_again_is_executed_and_told_once(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        session_id = await stage.session()
+        path = f"/session/{session_id}/command"
+        given = {"command": "greet", "arguments": "you", "messageID": new_id("message")}
+        async with stage.events() as events:
+            first = (await stage.http.post(path, json=given)).json()
+            again = (await stage.http.post(path, json=given)).json()
+            assert first == again
+            assert (await stage.prompt(session_id, "the end")).status_code == 200
+            told: list[str] = []
+            async for event in events:
+                told.append(event["type"])
+                if told.count("session.idle") == 2:
+                    break
+        assert told.count("command.executed") == 1
+
+    on_server(tmp_path, check)
+
+
 def test_a_prompt_without_reply_is_stored_and_answered_with_itself(tmp_path: Path) -> None:
     async def check(stage: Served) -> None:
         session_id = await stage.session()

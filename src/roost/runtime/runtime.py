@@ -137,6 +137,13 @@ class Runtime:
         """The session of that id. Raises `NotFoundError`."""
         return await self.database.read(lambda db: sessions.get(db, session_id))
 
+    async def forget_project(self, directory: Path) -> None:
+        """Read the configuration of `directory` again when it is next used, and tell clients."""
+        self.projects.forget(directory)
+        properties = {"directory": str(directory)}
+        event = Event("server.instance.disposed", properties, directory=str(directory))
+        await self.database.write(lambda tx: tx.emit(event))
+
     async def project_of(self, session_id: str) -> Project:
         """The project of a session's directory."""
         return await self.projects.open(Path((await self.session(session_id)).directory))
@@ -150,12 +157,18 @@ class Runtime:
     # Prompts
 
     async def prompt(
-        self, session_id: str, given: PromptInput, *, actor_id: str = MAIN, idle_only: bool = False
+        self,
+        session_id: str,
+        given: PromptInput,
+        *,
+        actor_id: str = MAIN,
+        idle_only: bool = False,
+        news: tuple[Event, ...] = (),
     ) -> Accepted:
         """Accept a prompt: once this returns it is stored and will be answered.
 
         With `idle_only` a busy actor refuses it with `BusyError`; otherwise it steers the running
-        turn at its next step.
+        turn at its next step. `news` is told with its commit, unless it was accepted before.
         """
         address = Address(session_id, actor_id)
         body = await self._body(address, given)
@@ -173,6 +186,8 @@ class Runtime:
             )
             receipt = inbox.send(tx, letter)
             sessions.touch(tx, session_id, now_ms())
+            for event in news if receipt.new else ():
+                tx.emit(event)
             return Accepted(body.message_id, receipt.id, receipt.new)
 
         accepted = await self.database.write(accept)

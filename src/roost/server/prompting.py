@@ -5,6 +5,7 @@ from typing import Final
 
 from roost.actors.models import Turn
 from roost.core.errors import BusyError, NotFoundError, UsageError
+from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow
 from roost.runtime.models import Accepted, PromptInput
@@ -31,14 +32,20 @@ def check_ids(given: PromptInput) -> None:
         raise UsageError("two parts have the same id")
 
 
-async def accept(runtime: Runtime, session_id: str, actor_id: str, given: PromptInput) -> Accepted:
-    """Leave a prompt with an idle actor.
+async def accept(
+    runtime: Runtime,
+    session_id: str,
+    actor_id: str,
+    given: PromptInput,
+    news: tuple[Event, ...] = (),
+) -> Accepted:
+    """Leave a prompt with an idle actor; `news` is told along with it.
 
     Raises `BusyError`, but not when this very prompt is what the actor is busy with: a client that
     sends it again after its connection was cut waits for the same answer.
     """
     try:
-        return await leave(runtime, session_id, actor_id, given, idle_only=True)
+        return await leave(runtime, session_id, actor_id, given, idle_only=True, news=news)
     except BusyError:
         if given.message_id is None or not await _is_known(runtime, session_id, given.message_id):
             raise
@@ -52,11 +59,14 @@ async def leave(
     given: PromptInput,
     *,
     idle_only: bool = False,
+    news: tuple[Event, ...] = (),
 ) -> Accepted:
     """Leave a prompt with an actor. Raises as `Runtime.prompt` does."""
     check_ids(given)
     try:
-        return await runtime.prompt(session_id, given, actor_id=actor_id, idle_only=idle_only)
+        return await runtime.prompt(
+            session_id, given, actor_id=actor_id, idle_only=idle_only, news=news
+        )
     except OSError as error:
         raise UsageError(f"an attachment cannot be read: {error.strerror}") from error
 

@@ -8,7 +8,6 @@ import msgspec
 from roost.config.show import masked
 from roost.context.agents import Agent
 from roost.core.clock import now_ms
-from roost.events.types import Event
 from roost.permissions.layers import layers_for
 from roost.runtime.project import Project
 from roost.server.commands import placeholders
@@ -150,11 +149,7 @@ async def _project_view(call: Call[NoQuery, None], project: Project) -> ProjectV
 
 async def dispose_instance(call: Call[NoQuery, None]) -> bool:
     """Read a folder's configuration again when it is next used. Running turns go on."""
-    runtime = call.service.runtime
-    runtime.projects.forget(Path(call.directory))
-    properties = {"directory": call.directory}
-    event = Event("server.instance.disposed", properties, directory=call.directory)
-    runtime.bus.publish([event])
+    await call.service.runtime.forget_project(Path(call.directory))
     return True
 
 

@@ -37,11 +37,11 @@ async def prompt(call: Call[PromptQuery, PromptInput]) -> PromptAnswer:
 
 
 async def _waited_for(
-    call: Call[PromptQuery, Any], session: Session, given: PromptInput
+    call: Call[PromptQuery, Any], session: Session, given: PromptInput, news: tuple[Event, ...] = ()
 ) -> PromptAnswer:
     runtime = call.service.runtime
     actor_id = call.query.agent_id
-    accepted = await accept(runtime, session.id, actor_id, given)
+    accepted = await accept(runtime, session.id, actor_id, given, news)
     message_id = accepted.message_id
 
     async def work() -> MessageView:
@@ -79,7 +79,6 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
         raise UsageError(f"there is no command {body.command!r}", hint=f"There are: {names}.")
     message_id = body.message_id or new_id("message")
     given = command_prompt(command, body, message_id, project.directory)
-    waiting = await _waited_for(call, session, given)
     properties = {
         "name": body.command,
         "sessionID": session.id,
@@ -87,8 +86,7 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
         "messageID": message_id,
     }
     event = Event("command.executed", properties, session_id=session.id)
-    call.service.runtime.bus.publish([event])
-    return waiting
+    return await _waited_for(call, session, given, (event,))
 
 
 ROUTES: Final[tuple[Endpoint, ...]] = (
