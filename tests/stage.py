@@ -22,6 +22,7 @@ from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.drain import drain
 from roost.inbox.models import Address, InboxRow, Letter, NoteBody, PromptBody, Receipt
+from roost.inbox.notices import NoticeBody
 from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import (
@@ -161,7 +162,11 @@ def prompt(to: Address, text: str, *, message_id: str | None = None, **more: Any
 
 def note(to: Address, text: str, *, kind: Any = "message", **more: Any) -> Letter:
     """What another actor or the runtime says."""
-    return Letter(receiver=to, kind=kind, body=NoteBody(text), **more)
+    body = NoteBody(text)
+    if kind == "notice":
+        about = {"session_id": to.session_id, "actor_id": "helper-1"}
+        body = NoticeBody(notice="completed", result=text, **about)
+    return Letter(receiver=to, kind=kind, body=body, **more)
 
 
 def texts(messages: list[Message]) -> list[str]:

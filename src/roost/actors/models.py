@@ -1,6 +1,6 @@
 """Actors, turns, and the claim under which a process may write for one."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -52,6 +52,26 @@ class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     retry: RetryState | None = None
     current_turn: str | None = None
     turns: int = 0
+    root: Address | None = None
+    """The first actor of its tree, which shares its budgets; None: itself."""
+    context_mode: Literal["none", "state", "full"] = "none"
+    """What it saw of its parent when it began."""
+    context_watermark: str | None = None
+    """With `full`: the last message of its parent that it sees."""
+    tools: tuple[str, ...] | None = None
+    """The only tools that it may use; None: those of its agent."""
+    task_id: str | None = None
+    """The task that it was spawned for."""
+    output_schema: dict[str, Any] | None = None
+    """JSON Schema of the answer that it was asked for."""
+    held: bool = False
+    """A person stopped it: notices wait until a person or its parent speaks to it."""
+    stalled: int | None = None
+    """Since when its parent knows that it is silent."""
+    waiting_until: int | None = None
+    """It waits for mail, at most until then."""
+    resumed: int = 0
+    """Times in a row that it went on after its process had died."""
 
     @property
     def address(self) -> Address:
@@ -103,6 +123,11 @@ class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     cost: float = 0.0
     """US dollars."""
     ended: int | None = None
+    reported_status: str | None = None
+    """What the actor says of its task: `success`, `partial`, `failed`, `blocked`."""
+    summary: str | None = None
+    hops: int = 0
+    """Messages from actor to actor since a person spoke, up to the one that woke it."""
 
 
 class Claim(Struct, frozen=True):

@@ -16,29 +16,36 @@ from roost.sessions.models import MAIN, MessageError, ModelName, decode_error
 
 def register(tx: Transaction, actor: Actor) -> None:
     """Store a new actor; from now on it can receive mail."""
-    parent = actor.parent
+    parent, root = actor.parent, actor.root
+    values: dict[str, Any] = {
+        "session_id": actor.session_id,
+        "actor_id": actor.actor_id,
+        "mode": actor.mode,
+        "fronts": int(actor.fronts),
+        "parent_session_id": parent.session_id if parent else None,
+        "parent_actor_id": parent.actor_id if parent else None,
+        "root_session_id": root.session_id if root else None,
+        "root_actor_id": root.actor_id if root else None,
+        "agent": actor.agent,
+        "description": actor.description,
+        "model": actor.model,
+        "variant": actor.variant,
+        "lifecycle": actor.lifecycle,
+        "background": int(actor.background),
+        "depth": actor.depth,
+        "context_mode": actor.context_mode,
+        "context_watermark": actor.context_watermark,
+        "tools": _as_json(actor.tools),
+        "task_id": actor.task_id,
+        "output_schema": _as_json(actor.output_schema),
+        "status": actor.status,
+        "last_activity": actor.last_activity,
+        "created": actor.created,
+    }
+    places = ", ".join("?" for _ in values)
     tx.run(
-        "INSERT INTO actor (session_id, actor_id, mode, fronts, parent_session_id,"
-        " parent_actor_id, agent, description, model, variant, lifecycle, background, depth,"
-        " status, last_activity, created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            actor.session_id,
-            actor.actor_id,
-            actor.mode,
-            int(actor.fronts),
-            parent.session_id if parent else None,
-            parent.actor_id if parent else None,
-            actor.agent,
-            actor.description,
-            actor.model,
-            actor.variant,
-            actor.lifecycle,
-            int(actor.background),
-            actor.depth,
-            actor.status,
-            actor.last_activity,
-            actor.created,
-        ),
+        f"INSERT INTO actor ({', '.join(values)}) VALUES ({places})",  # names of ours alone
+        tuple(values.values()),
     )
     tx.emit(
         Event(
@@ -47,6 +54,10 @@ def register(tx: Transaction, actor: Actor) -> None:
             session_id=actor.session_id,
         )
     )
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
 
 
 def new_main(session_id: str, agent: str) -> Actor:
@@ -95,6 +106,18 @@ def actor_from_row(row: sqlite3.Row) -> Actor:
         retry=msgspec.json.decode(row["retry"], type=RetryState) if row["retry"] else None,
         current_turn=row["current_turn"],
         turns=row["turns"],
+        root=(
+            Address(row["root_session_id"], row["root_actor_id"]) if row["root_actor_id"] else None
+        ),
+        context_mode=row["context_mode"],
+        context_watermark=row["context_watermark"],
+        tools=msgspec.json.decode(row["tools"], type=tuple[str, ...]) if row["tools"] else None,
+        task_id=row["task_id"],
+        output_schema=msgspec.json.decode(row["output_schema"]) if row["output_schema"] else None,
+        held=bool(row["held"]),
+        stalled=row["stalled"],
+        waiting_until=row["waiting_until"],
+        resumed=row["resumed"],
     )
 
 
@@ -169,6 +192,9 @@ def turn_from_row(row: sqlite3.Row) -> Turn:
         outcome=row["outcome"],
         result_message_id=row["result_message_id"],
         error=decode_error(row["error"]) if row["error"] else None,
+        reported_status=row["reported_status"],
+        summary=row["summary"],
+        hops=row["hops"],
         steps=row["steps"],
         tokens=row["tokens"],
         cost=row["cost"],

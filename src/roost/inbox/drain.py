@@ -14,7 +14,7 @@ from roost.core.ids import new_id
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address, InboxRow, NoteBody, PromptBody
 from roost.inbox.render import render
-from roost.inbox.store import as_message, take_queued
+from roost.inbox.store import as_message, provenance, take_queued
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, MessageTime, ModelName, UserInfo
 from roost.sessions.parts import TextPart
@@ -57,7 +57,7 @@ def _together(
         agent=agent,
         model=model,
         agent_id=None if receiver.actor_id == MAIN else receiver.actor_id,
-        provenance={"inbox": [{"id": row.id, "kind": row.kind} for row in rows]},
+        provenance=provenance(rows),
     )
     parts = tuple(
         TextPart(

@@ -6,12 +6,16 @@ import msgspec
 from msgspec import Struct
 
 from roost.core.wire_names import wire_name
+from roost.inbox.notices import NoticeBody
 from roost.sessions.models import ModelName
 from roost.sessions.parts import AgentPart, FilePart, TextPart
 
-Kind = Literal["prompt", "message", "notice", "permission", "system"]
-"""`prompt`: a person's words; `message`: another actor's; the rest is the runtime's own."""
-RUNTIME_KINDS: Final = frozenset({"notice", "permission", "system"})
+Kind = Literal["prompt", "brief", "message", "notice", "permission", "system"]
+"""`prompt`: a person's words; `brief`: what a child was spawned for; `message`: another actor's
+words; the rest is the runtime's own.
+"""
+RUNTIME_KINDS: Final = frozenset({"brief", "notice", "permission", "system"})
+"""What no actor can send of itself."""
 State = Literal["queued", "delivered", "rejected", "expired"]
 
 PromptPart = TextPart | FilePart | AgentPart
@@ -47,6 +51,9 @@ class NoteBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """Which part of the runtime said it, for example `length`."""
 
 
+Body = PromptBody | NoticeBody | NoteBody
+
+
 class InboxRow(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """One thing said to one actor."""
 
@@ -54,7 +61,7 @@ class InboxRow(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     id: str
     receiver: Address
     kind: Kind
-    body: PromptBody | NoteBody
+    body: Body
     state: State
     created: int
     sender: Address | None = None
@@ -67,6 +74,8 @@ class InboxRow(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     turn_id: str | None = None
     """The turn that took it up."""
     delivered: int | None = None
+    hops: int = 0
+    """Messages from actor to actor since a person spoke, this one included."""
 
 
 class Letter(Struct, frozen=True, kw_only=True):
@@ -74,7 +83,7 @@ class Letter(Struct, frozen=True, kw_only=True):
 
     receiver: Address
     kind: Kind
-    body: PromptBody | NoteBody
+    body: Body
     sender: Address | None = None
     sender_turn: str | None = None
     reply_to: str | None = None
@@ -82,6 +91,8 @@ class Letter(Struct, frozen=True, kw_only=True):
     """Sending the same key to the same receiver again changes nothing."""
     wake: bool = True
     """Whether an idle receiver starts a turn for it."""
+    hops: int = 0
+    """See `InboxRow.hops`."""
 
 
 class Receipt(Struct, frozen=True):
@@ -95,12 +106,18 @@ class Receipt(Struct, frozen=True):
     """The receiver is idle and must be woken."""
 
 
-def encode_body(body: PromptBody | NoteBody) -> str:
+def encode_body(body: Body) -> str:
     """A body as JSON text."""
     return msgspec.json.encode(body).decode()
 
 
-def decode_body(kind: str, data: str) -> PromptBody | NoteBody:
+_SHAPES: Final[dict[str, type[Body]]] = {
+    "prompt": PromptBody,
+    "brief": PromptBody,
+    "notice": NoticeBody,
+}
+
+
+def decode_body(kind: str, data: str) -> Body:
     """A body from JSON text; its shape follows from the row's kind."""
-    shape = PromptBody if kind == "prompt" else NoteBody
-    return msgspec.json.decode(data, type=shape)
+    return msgspec.json.decode(data, type=_SHAPES.get(kind, NoteBody))

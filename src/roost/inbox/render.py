@@ -5,6 +5,7 @@ imitate the runtime or another sender.
 from html import escape
 
 from roost.inbox.models import InboxRow, NoteBody
+from roost.inbox.notices import NoticeBody, words
 
 
 def as_data(text: str) -> str:
@@ -15,7 +16,11 @@ def as_data(text: str) -> str:
 def render(row: InboxRow) -> str:
     """One row that is not a prompt as text for the model."""
     body = row.body
-    text = body.text if isinstance(body, NoteBody) else ""
+    text = ""
+    if isinstance(body, NoteBody):
+        text = body.text
+    elif isinstance(body, NoticeBody):
+        text = words(body)
     if row.kind == "system":
         return f"<system-reminder>\n{as_data(text)}\n</system-reminder>"
     subject = body.subject if isinstance(body, NoteBody) else ""

@@ -1,7 +1,8 @@
 """The SQL of the inbox: send, list, edit, withdraw. Draining is in `drain.py`."""
 
 import sqlite3
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -14,9 +15,9 @@ from roost.events.types import Event
 from roost.inbox.models import (
     RUNTIME_KINDS,
     Address,
+    Body,
     InboxRow,
     Letter,
-    NoteBody,
     PromptBody,
     PromptPart,
     Receipt,
@@ -77,7 +78,7 @@ def _known(tx: Transaction, letter: Letter) -> Receipt | None:
     )
     if row is None:
         return None
-    if row["kind"] != letter.kind or not _same(row["body"], letter.body):
+    if row["kind"] != letter.kind or not _same(letter.kind, row["body"], letter.body):
         raise ConflictError(f"{letter.key} was already used for another message")
     if row["state"] in {"rejected", "expired"}:
         raise ConflictError(
@@ -86,16 +87,15 @@ def _known(tx: Transaction, letter: Letter) -> Receipt | None:
     return Receipt(row["id"], row["seq"], new=False, pending=False)
 
 
-def _same(stored: str, body: PromptBody | NoteBody) -> bool:
+def _same(kind: str, stored: str, body: Body) -> bool:
     """Whether two bodies say the same; part ids and times may differ when a client tries again."""
 
-    def essence(value: PromptBody | NoteBody) -> object:
-        if isinstance(value, NoteBody):
+    def essence(value: Body) -> object:
+        if not isinstance(value, PromptBody):
             return value
         parts = [msgspec.structs.replace(part, id="") for part in value.parts]
         return (value.message_id, parts)
 
-    kind = "prompt" if isinstance(body, PromptBody) else "message"
     return essence(decode_body(kind, stored)) == essence(body)
 
 
@@ -103,7 +103,7 @@ def _check_id(tx: Transaction, message_id: str) -> None:
     """Refuse an id that could not become a message: better now than when it is read."""
     taken = tx.one(
         "SELECT 1 FROM message WHERE id = ?"
-        " UNION ALL SELECT 1 FROM inbox WHERE kind = 'prompt' AND key = ?",
+        " UNION ALL SELECT 1 FROM inbox WHERE kind IN ('prompt', 'brief') AND key = ?",
         (message_id, message_id),
     )
     if taken is not None:
@@ -129,8 +129,8 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
     sender = letter.sender
     seq = tx.insert(
         "INSERT INTO inbox (id, receiver_session, receiver_actor, sender_session, sender_actor,"
-        " sender_turn, kind, body, reply_to, key, wake, state, created)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,'queued',?)",
+        " sender_turn, kind, body, reply_to, key, wake, hops, state, created)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,'queued',?)",
         (
             identifier,
             letter.receiver.session_id,
@@ -143,6 +143,7 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
             letter.reply_to,
             letter.key,
             int(letter.wake),
+            letter.hops,
             now,
         ),
     )
@@ -159,6 +160,7 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
         reply_to=letter.reply_to,
         key=letter.key,
         wake=letter.wake,
+        hops=letter.hops,
     )
 
 
@@ -193,8 +195,14 @@ def as_message(row: InboxRow) -> Message:
         format=body.format,
         system=body.system,
         tools=body.tools,
+        provenance=None if row.kind == "prompt" else provenance([row]),
     )
     return Message(info, body.parts)
+
+
+def provenance(rows: Sequence[InboxRow]) -> dict[str, Any]:
+    """Where a message comes from that no person wrote."""
+    return {"inbox": [{"id": row.id, "kind": row.kind} for row in rows]}
 
 
 def from_row(row: sqlite3.Row) -> InboxRow:
@@ -216,6 +224,7 @@ def from_row(row: sqlite3.Row) -> InboxRow:
         message_id=row["message_id"],
         turn_id=row["turn_id"],
         delivered=row["delivered"],
+        hops=row["hops"],
     )
 
 
@@ -281,7 +290,8 @@ def listed(db: Reader, session_id: str, limit: int = 200) -> list[InboxRow]:
 def find(db: Reader, inbox_id: str) -> InboxRow | None:
     """The row of that id, or of the prompt with that message id; None if there is none."""
     row = db.one(
-        "SELECT * FROM inbox WHERE id = ? OR (kind = 'prompt' AND key = ?)", (inbox_id, inbox_id)
+        "SELECT * FROM inbox WHERE id = ? OR (kind IN ('prompt', 'brief') AND key = ?)",
+        (inbox_id, inbox_id),
     )
     return None if row is None else from_row(row)
 
@@ -308,9 +318,12 @@ def has_mail(db: Reader, receiver: Address) -> bool:
 def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
     """Take back a queued prompt or message.
 
-    Raises `ConflictError` once it was read: what an actor has heard cannot be unsaid.
+    Raises `ConflictError` once it was read: what an actor has heard cannot be unsaid, and
+    `UsageError` for what the runtime itself says.
     """
     row = get(tx, inbox_id)
+    if row.kind in RUNTIME_KINDS:
+        raise UsageError(f"message {inbox_id} is a {row.kind}, which only Roost itself takes back")
     if not tx.run(
         "UPDATE inbox SET state = 'rejected' WHERE id = ? AND state = 'queued'", (row.id,)
     ):
@@ -343,7 +356,7 @@ def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> Inbox
     Raises `ConflictError` once it was read, `UsageError` if it is not a prompt.
     """
     row = get(tx, inbox_id)
-    if not isinstance(row.body, PromptBody):
+    if row.kind != "prompt" or not isinstance(row.body, PromptBody):
         raise UsageError(f"message {inbox_id} is not a prompt")
     body = msgspec.structs.replace(row.body, parts=parts)
     if not tx.run(

@@ -1,0 +1,78 @@
+"""The SQL of who spawned whom: numbers for ids, children, descendants, the running ones."""
+
+from roost.actors.models import Actor
+from roost.actors.store import actor_from_row
+from roost.db.transaction import Reader, Transaction
+from roost.inbox.models import Address
+
+
+def next_number(tx: Transaction, session_id: str, agent: str) -> int:
+    """The number of the next actor of `agent` in a session; never given out twice."""
+    row = tx.one(
+        "INSERT INTO actor_counter (session_id, agent, last) VALUES (?, ?, 1)"
+        " ON CONFLICT (session_id, agent) DO UPDATE SET last = last + 1 RETURNING last",
+        (session_id, agent),
+    )
+    assert row is not None
+    return int(row["last"])
+
+
+def children(db: Reader, parent: Address) -> list[Actor]:
+    """The actors that `parent` spawned, in order."""
+    rows = db.all(
+        "SELECT * FROM actor WHERE parent_session_id = ? AND parent_actor_id = ?"
+        " ORDER BY created, session_id, actor_id",
+        (parent.session_id, parent.actor_id),
+    )
+    return [actor_from_row(row) for row in rows]
+
+
+def busy_children(db: Reader, parent: Address) -> int:
+    """How many children of `parent` run or are to run."""
+    row = db.one(
+        "SELECT count(*) AS n FROM actor"
+        " WHERE parent_session_id = ? AND parent_actor_id = ? AND status != 'idle'",
+        (parent.session_id, parent.actor_id),
+    )
+    return int(row["n"]) if row else 0
+
+
+_BELOW = """
+WITH RECURSIVE below (session_id, actor_id) AS (
+  SELECT session_id, actor_id FROM actor WHERE parent_session_id = ? AND parent_actor_id = ?
+  UNION
+  SELECT a.session_id, a.actor_id FROM actor a
+  JOIN below b ON a.parent_session_id = b.session_id AND a.parent_actor_id = b.actor_id
+)
+SELECT a.* FROM actor a JOIN below b
+  ON a.session_id = b.session_id AND a.actor_id = b.actor_id
+"""
+
+
+def descendants(db: Reader, address: Address, *, at_work: bool = False) -> list[Actor]:
+    """Every actor below `address`, peers and what lies below them included; with `at_work` only
+    those that run or are to run.
+    """
+    sql = f"{_BELOW} WHERE a.status != 'idle'" if at_work else _BELOW
+    rows = db.all(sql, (address.session_id, address.actor_id))
+    return [actor_from_row(row) for row in rows]
+
+
+def running_subagents(db: Reader, session_id: str) -> int:
+    """How many subagents of a session hold a turn at the moment."""
+    row = db.one(
+        "SELECT count(*) AS n FROM actor"
+        " WHERE session_id = ? AND status = 'running' AND mode = 'subagent'",
+        (session_id,),
+    )
+    return int(row["n"]) if row else 0
+
+
+def pending_subagents(db: Reader, session_id: str) -> list[Address]:
+    """The subagents of a session that are to run, those that wait longest first."""
+    rows = db.all(
+        "SELECT session_id, actor_id FROM actor WHERE session_id = ? AND status = 'pending'"
+        " AND mode = 'subagent' ORDER BY last_activity, created, actor_id",
+        (session_id,),
+    )
+    return [Address(row["session_id"], row["actor_id"]) for row in rows]
