@@ -1,9 +1,11 @@
 """`config`, `models`, `doctor`, `serve`, `completion`: each run as users run it."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -18,6 +20,7 @@ from roost.cli.completion.words import commands
 from roost.cli.completion.zsh import zsh_script
 from roost.cli.table import age, table
 from roost.runtime import runtime
+from roost.workspace.search import ripgrep_program
 from scripted_model.scenario import scenario
 from scripted_model.server import ScriptedModel
 
@@ -69,8 +72,36 @@ def test_what_cannot_be_read_is_not_trusted(user: User) -> None:
     (user.folder / "roost.json").write_text('{"model": 3}')
     done = user.call("config", "trust")
     assert done.code == 2
-    assert "roost.json" in done.err
+    assert "nothing was trusted: " in done.err
+    assert "roost.json:1: model: expected" in done.err
     assert not (user.home / "state" / "trust.json").exists()
+
+
+def test_an_unknown_key_of_a_repository_is_told_once_with_what_to_do(
+    user: User, model: ScriptedModel
+) -> None:
+    file = user.folder / "roost.json"
+    file.write_text('{"modle": "x/y"}')
+    shown = user.call("config").out
+    assert shown.count(str(file)) == 1
+    assert f"{file}:1: modle: is not a setting\n    Did you mean model?" in shown
+    assert "mend it, then run `roost config trust`" in shown
+    assert "Read these files" not in shown
+    tried = user.call("config", "trust")
+    assert tried.code == 2
+    assert f"nothing was trusted: {file}:1: modle" in tried.err
+    assert "Did you mean model?" in tried.err
+    model.use(scenario("ok"))
+    noted = user.run("run", "hello")
+    assert noted.code == 0
+    assert f"{file}:1: modle: is not a setting; nothing of this file is used" in noted.err
+    assert "until you trust" not in noted.err
+    assert f"{file}:1: modle" in user.call("doctor").out
+
+
+def test_a_home_without_configuration_says_where_it_goes(user: User) -> None:
+    done = user.call("config", env={"ROOST_CONFIG_CONTENT": ""})
+    assert f"Yours goes into {user.home / 'config' / 'roost.json'}" in done.out
 
 
 def test_paths_are_told(user: User) -> None:
@@ -130,7 +161,8 @@ def test_the_doctor_finds_all_well(user: User, model: ScriptedModel) -> None:
     for name in ("python", "sqlite", "git", "folders", "disk", "locks", "journal", "database"):
         assert lines[name].startswith("ok"), lines[name]
     assert lines["integrity"].startswith("ok")
-    assert "1 sessions" in lines["database"]
+    assert "1 session," in lines["database"]
+    assert "0 other processes, 0 running sessions" in lines["processes"]
     assert lines["model"].startswith("ok")
     assert KEY not in done.out
 
@@ -144,7 +176,8 @@ def test_the_doctor_names_what_is_wrong_and_how_to_mend_it(user: User) -> None:
     assert "fail  database" in done.out
     assert "warn  folders" in done.out
     assert "fail  config" in done.out
-    assert "to be mended" in done.out
+    assert "2 problems must be mended" in done.out
+    assert f"chmod go= {user.home / 'data'}" in done.out
 
 
 def test_the_doctor_sees_a_session_that_was_killed(user: User, model: ScriptedModel) -> None:
@@ -155,9 +188,45 @@ def test_the_doctor_sees_a_session_that_was_killed(user: User, model: ScriptedMo
     model.wait_for_requests(1)
     process.kill()
     ended(process)
+    session = json.loads(user.call("sessions", "list", "--format", "json").out)[0]["id"]
     done = user.run("doctor")
-    assert "killed while they ran: ses_" in done.out
-    assert "roost run -s ID" in done.out
+    assert f"killed while they ran: {session}" in done.out
+    assert f'roost run -s {session} "go on"' in done.out
+    assert "0 running sessions" in done.out
+    assert list((user.home / "state" / "owners").glob("*.new")) == []
+
+
+def test_without_git_and_ripgrep_the_doctor_warns_and_tells_how_to_install_them(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(user.folder / "python"))
+    done = user.call("doctor", env={"PATH": str(_only(user.folder / "bin", "bash", "apt-get"))})
+    assert done.code == 0, done.out
+    for name in ("git", "rg"):
+        assert f"warn  {name}" in done.out
+    assert "apt install git\n" in done.out
+    assert "apt install ripgrep\n" in done.out
+    assert "Roost works; " in done.out
+
+
+def test_ripgrep_beside_python_is_found(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+    if found is None:
+        pytest.skip("ripgrep is not installed here")
+    beside = _only(user.folder / "bin")
+    (beside / "rg").symlink_to(found)
+    monkeypatch.setattr(sys, "executable", str(beside / "python"))
+    done = user.call("doctor", env={"PATH": "/usr/bin:/bin"})
+    assert "ok    rg" in done.out
+    assert ripgrep_program() is not None
+
+
+def _only(folder: Path, *programs: str) -> Path:
+    """A folder for the PATH with nothing but `programs`."""
+    folder.mkdir()
+    for name in programs:
+        (folder / name).symlink_to(shutil.which(name) or "/bin/true")
+    return folder
 
 
 # serve

@@ -186,7 +186,7 @@ def test_a_repository_that_cannot_be_read_whole_cannot_be_trusted(repository: Pa
     loaded = read(repository)
     assert not loaded.project.trusted
     assert "cannot be read" in loaded.project.problem
-    assert "cannot be checked" in loaded.withheld[0].reason
+    assert "cannot be read" in loaded.withheld[0].reason
 
 
 def test_a_repository_does_not_replace_a_command_of_the_user(repository: Path) -> None:

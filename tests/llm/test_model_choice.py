@@ -120,7 +120,7 @@ def test_with_nothing_at_all_the_user_is_told_what_could_be_done() -> None:
     with pytest.raises(RoostError) as caught:
         chosen()
     hint = caught.value.hint
-    for word in ("ANTHROPIC_API_KEY", "Ollama", "extra `local`", "baseURL", "-m"):
+    for word in ("ANTHROPIC_API_KEY", "Ollama", "make local", "baseURL", "-m"):
         assert word in hint
 
 

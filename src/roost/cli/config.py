@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -11,11 +11,13 @@ from roost.cli.folders import working_folder
 from roost.cli.log import FOLDER as LOG_FOLDER
 from roost.cli.storage import DATABASE_NAME, Home, at_home
 from roost.cli.trusting import load_config, trust
-from roost.config.loaded import Loaded
+from roost.config.loaded import Loaded, Withheld
 from roost.config.show import masked, settings
 from roost.config.trust import TrustStore
 from roost.core.text import reveal, terminal_safe
 from roost.llm.gguf import model_folder
+
+OWN_FILE: Final = "roost.json"
 
 
 class ConfigOptions(Struct, frozen=True, kw_only=True):
@@ -39,17 +41,18 @@ def execute(given: dict[str, Any]) -> int:
             case "path":
                 lines = _paths(home, load_config(folder, home.environ, home.paths))
             case None:
-                lines = _show(load_config(folder, home.environ, home.paths), options)
+                lines = _show(home, load_config(folder, home.environ, home.paths), options)
     print("\n".join(terminal_safe(line) for line in lines))
     return 0
 
 
-def _show(loaded: Loaded, options: ConfigOptions) -> list[str]:
+def _show(home: Home, loaded: Loaded, options: ConfigOptions) -> list[str]:
     if options.format == "json":
         return [json.dumps(masked(loaded), indent=2, ensure_ascii=False)]
     lines = [f"{one.key} = {_value(one.value)}  ({one.source})" for one in settings(loaded)]
     if not lines:
-        lines = ["Nothing is configured; everything is as built in."]
+        place = home.paths.config / OWN_FILE
+        lines = [f"Nothing is configured; everything is as built in. Yours goes into {place}"]
     lines += _withheld(loaded)
     lines += [f"warning: {warning}" for warning in loaded.warnings]
     return lines
@@ -64,31 +67,45 @@ def _withheld(loaded: Loaded) -> list[str]:
     project = loaded.project
     if project.trusted:
         return ["", f"The configuration of {project.root} is trusted."] if project.files else []
-    lines = ["", f"Not in force, since the configuration of {project.root} is not trusted:"]
-    lines += [f"  {_place(one.source, one.key)}: {one.reason}" for one in loaded.withheld]
-    if not loaded.withheld:
-        lines = ["", f"The configuration of {project.root} is not trusted, and needs no trust:"]
-        lines.append("  all of it is in force.")
-    elif not project.problem:
-        lines += [
-            "",
-            "Read these files, then trust exactly their content with `roost config trust`:",
+    lines: list[str] = []
+    if loaded.faults:
+        lines += ["", "Faulty, so nothing of these files is used:"]
+        lines += [line for fault in loaded.faults for line in _fault(fault)]
+    if loaded.waiting:
+        lines += ["", f"Not in force, since the configuration of {project.root} is not trusted:"]
+        lines += [f"  {reveal(one.key)} ({one.source}): {one.reason}" for one in loaded.waiting]
+    return [*lines, "", *_way_to_trust(loaded)]
+
+
+def _fault(fault: Withheld) -> list[str]:
+    return [f"  {fault.reason}", *(f"    {line}" for line in fault.hint.splitlines())]
+
+
+def _way_to_trust(loaded: Loaded) -> list[str]:
+    project = loaded.project
+    if loaded.faults:
+        return ["What is faulty cannot be trusted: mend it, then run `roost config trust`."]
+    if not loaded.waiting:
+        return [
+            f"The configuration of {project.root} is not trusted, and needs no trust:",
+            "  all of it is in force.",
         ]
-        lines += [f"  {reveal(name)}" for name in project.files]
-    return lines
-
-
-def _place(source: str, key: str) -> str:
-    return f"{reveal(key)} ({source})" if key else source
+    return [
+        "Read these files, then trust exactly their present content with `roost config trust`:",
+        *(f"  {reveal(name)}" for name in project.files),
+    ]
 
 
 def _trust(home: Home, folder: Path) -> list[str]:
-    project = trust(folder, home.environ, home.paths).project
+    loaded = trust(folder, home.environ, home.paths)
+    project = loaded.project
     if not project.files:
         return [f"{project.root} has no configuration of its own, so there is nothing to trust."]
     return [
-        f"Trusted from now on, as long as nothing in them changes, in {project.root}:",
+        f"The configuration of {project.root} is trusted, exactly as it is now:",
         *(f"  {reveal(name)}" for name in project.files),
+        "A change to any of these files ends that, and so does `roost config untrust`.",
+        *(f"warning: {warning}" for warning in loaded.warnings),
     ]
 
 
@@ -96,7 +113,7 @@ def _untrust(home: Home, folder: Path) -> list[str]:
     root = load_config(folder, home.environ, home.paths).project.root
     if TrustStore(home.paths.trust_file).revoke(root):
         return [f"The configuration of {root} is no longer trusted."]
-    return [f"The configuration of {root} was not trusted."]
+    return [f"The configuration of {root} was not trusted, so nothing has changed."]
 
 
 def _paths(home: Home, loaded: Loaded) -> list[str]:

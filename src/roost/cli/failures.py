@@ -27,7 +27,7 @@ def describe(error: BaseException) -> str:
     message, hint = words_of(error)
     lines = [f"error: {message}"]
     if hint:
-        lines.append(f"  {hint}")
+        lines += [f"  {line}" for line in hint.split("\n")]
     return terminal_safe("\n".join(lines)) + "\n"
 
 

@@ -26,6 +26,7 @@ from roost.config.models import Config
 from roost.config.paths import Paths
 from roost.config.sources import (
     NO_PROJECT_VARIABLE,
+    PLUGINS_FOLDER,
     ProjectSources,
     Source,
     project_sources,
@@ -77,6 +78,8 @@ class _Loader:
         project = self._project(found, accept)
         for source in found.sources:
             self._add(source, trusted=project.trusted)
+        if not project.trusted:
+            self._withhold_plugins(found)
         for source in high:
             self._add(source, trusted=True)
         return Loaded(
@@ -86,9 +89,14 @@ class _Loader:
             origins=self.merge.origins,
             references=self.merge.references,
             project=project,
+            plugins=found.plugins if project.trusted else (),
             withheld=tuple(self.withheld),
             warnings=tuple(self.warnings),
         )
+
+    def _withhold_plugins(self, found: ProjectSources) -> None:
+        for plugin in found.plugins:
+            self.withheld.append(Withheld(plugin.path, PLUGINS_FOLDER, "it runs code"))
 
     def _project_sources(self) -> ProjectSources:
         place = self.place
@@ -98,8 +106,7 @@ class _Loader:
 
     def _project(self, found: ProjectSources, accept: str | None) -> ProjectConfig:
         if found.problem:
-            reason = f"it cannot be checked: {found.problem}"
-            self.withheld.append(Withheld(str(found.root), "", reason))
+            self.withheld.append(Withheld(str(found.root), "", found.problem))
             return ProjectConfig(found.root, "", trusted=False, problem=found.problem)
         if not found.files:
             return ProjectConfig(found.root, "", trusted=True)
@@ -140,7 +147,7 @@ class _Loader:
         try:
             value, _ = validate(_document(source), source.name, lenient=source.foreign)
         except ConfigError as error:
-            self.withheld.append(Withheld(source.name, "", error.message))
+            self.withheld.append(Withheld(source.name, "", error.message, error.hint))
             return None
         commands: dict[str, Any] = self.merge.value.get("command", {})
         own = frozenset(k for k in commands if self._is_own(k))

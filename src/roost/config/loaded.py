@@ -43,8 +43,18 @@ class Withheld(Struct, frozen=True):
 
     source: str
     key: str
-    """Empty: the whole file."""
+    """Empty: the whole file, which is faulty and cannot be trusted before that is mended."""
     reason: str
+    """Of a faulty file what is wrong in which line."""
+    hint: str = ""
+    """How to mend a faulty file."""
+
+
+class PluginFile(Struct, frozen=True):
+    """A Python file whose hooks are run, as it was read: what is trusted is what is run."""
+
+    path: str
+    data: bytes
 
 
 class ProjectConfig(Struct, frozen=True):
@@ -75,5 +85,17 @@ class Loaded(Struct, frozen=True):
     references: dict[KeyPath, str]
     """For each setting in force that came from elsewhere, the `{env:}` or `{file:}` as written."""
     project: ProjectConfig
+    plugins: tuple[PluginFile, ...] = ()
+    """Of the repository, if the user trusts it."""
     withheld: tuple[Withheld, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> tuple[Withheld, ...]:
+        """The repository's files that are withheld because they are faulty."""
+        return tuple(one for one in self.withheld if not one.key)
+
+    @property
+    def waiting(self) -> tuple[Withheld, ...]:
+        """The settings that only wait for trust."""
+        return tuple(one for one in self.withheld if one.key)

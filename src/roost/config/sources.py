@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from roost.config.loaded import LayerKind
+from roost.config.loaded import LayerKind, PluginFile
 from roost.config.paths import Paths
 from roost.core.errors import ConfigError
 
@@ -29,6 +29,8 @@ _PAGES: Final[dict[str, Literal["agent", "command"]]] = {
 }
 _UNTRACKED: Final = {"plans", ".git", "__pycache__"}
 """Folders of `.roost/` that hold no configuration: what an agent plans there asks for no trust."""
+PLUGINS_FOLDER: Final = "plugins"
+"""Beside the configuration: Python files with hooks."""
 _MAX_FILE: Final = 4_000_000
 _MAX_FILES: Final = 2_000
 _MAX_TOTAL: Final = 32_000_000
@@ -56,6 +58,8 @@ class ProjectSources(Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
     """Relative path and bytes of all that trust is about; more than `sources`."""
+    plugins: tuple[PluginFile, ...] = ()
+    """Those of `files` that hold hooks."""
     problem: str = ""
 
 
@@ -69,14 +73,16 @@ def read_file(path: Path) -> bytes:
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise ConfigError(f"{path}: is not a file", hint="Remove it or make it a file.")
+                raise ConfigError(
+                    f"{path}: is not a regular file", hint="Remove it, or put a file in its place."
+                )
             data = file.read(_MAX_FILE + 1)
     except OSError as error:
         raise ConfigError(
             f"{path}: cannot be read: {error.strerror}", hint="Make it readable or remove it."
         ) from error
     if len(data) > _MAX_FILE:
-        raise ConfigError(f"{path}: is larger than {_MAX_FILE} bytes", hint="Make it smaller.")
+        raise ConfigError(f"{path}: is larger than {_MAX_FILE:,} bytes", hint="Make it smaller.")
     return data
 
 
@@ -121,7 +127,8 @@ def project_sources(directory: Path, home: Path, paths: Paths) -> ProjectSources
     except ConfigError as error:
         return ProjectSources(root, problem=error.message)
     relative = tuple((os.path.relpath(name, root), data) for name, data in sorted(files.items()))
-    return ProjectSources(root, tuple(sources), relative)
+    plugins = tuple(one for dot in dotted for one in _plugins(dot, files))
+    return ProjectSources(root, tuple(sources), relative, plugins)
 
 
 def project_folders(directory: Path, home: Path) -> list[Path]:
@@ -175,6 +182,21 @@ def _pages(folder: Path, kind: LayerKind, *, foreign: bool) -> list[Source]:
     return found
 
 
+def _plugins(folder: Path, files: dict[str, bytes]) -> list[PluginFile]:
+    """The plugins in a `.roost/` folder, in the order of their names."""
+    if folder.name != ".roost":
+        return []
+    base = folder / PLUGINS_FOLDER
+    paths = (Path(name) for name in sorted(files))
+    found = (path for path in paths if path.parent == base and is_plugin(path.name))
+    return [PluginFile(str(path), files[str(path)]) for path in found]
+
+
+def is_plugin(name: str) -> bool:
+    """Whether a file of a folder of plugins is one: Python, and neither private nor hidden."""
+    return name.endswith(".py") and not name.startswith(("_", "."))
+
+
 def _add_rest(folder: Path, files: dict[str, bytes]) -> None:
     """Add every other file below `folder`; what was read already must not be read anew."""
     total = 0
@@ -183,7 +205,7 @@ def _add_rest(folder: Path, files: dict[str, bytes]) -> None:
             data = files[str(path)] = read_file(path)
         total += len(data)
         if total > _MAX_TOTAL:
-            raise ConfigError(f"{folder}: holds more than {_MAX_TOTAL} bytes")
+            raise ConfigError(f"{folder}: holds more than {_MAX_TOTAL:,} bytes")
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -202,7 +224,7 @@ def _walk(folder: Path) -> Iterator[Path]:
                 continue
             count += 1
             if count > _MAX_FILES:
-                raise ConfigError(f"{folder}: holds more than {_MAX_FILES} files")
+                raise ConfigError(f"{folder}: holds more than {_MAX_FILES:,} files")
             yield Path(entry.path)
 
 

@@ -61,7 +61,8 @@ class Substitution:
         found = self.environ.get(target.strip())
         if found is None:
             self.warnings.append(
-                f"{self.name}: {show_key(path)}: the variable {target.strip()} is not set"
+                f"{self.name}: {show_key(path)}: the variable {target.strip()} is not set, so"
+                f" this is empty (export {target.strip()}=...)"
             )
         return found or ""
 
@@ -71,7 +72,7 @@ class Substitution:
             if not file.is_file():
                 raise OSError("there is no such file")
             if file.stat().st_size > _MAX_BYTES:
-                raise OSError(f"it is larger than {_MAX_BYTES} bytes")
+                raise OSError(f"it is larger than {_MAX_BYTES:,} bytes")
             return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error

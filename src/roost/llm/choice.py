@@ -120,13 +120,16 @@ async def _first_model(client: ModelClient, endpoint: Model) -> ListedModel | No
 
 def _nothing() -> ConfigError:
     variables = [known.env[0] for known in KNOWN.values() if known.env and known.model]
+    first, *others = variables
     return ConfigError(
         "there is no model to talk to",
         hint="Do one of these:\n"
-        f"- set a key: {', '.join(variables)}\n"
+        f"- set the key of a provider: export {first}=...\n"
+        f"  (or {', '.join(others)})\n"
         "- start Ollama, LM Studio or llama.cpp on this machine\n"
-        "- install Roost's extra `local` (in a checkout: pip install '.[local]') and put a .gguf"
-        " file into its models folder\n"
-        "- name a provider in roost.json: provider.<id>.options.baseURL and models\n"
+        "- name any other endpoint in a roost.json in your config folder (`roost config path`\n"
+        '  tells where that is): {"provider": {"mine": {"npm": "@ai-sdk/openai-compatible",\n'
+        '  "options": {"baseURL": "http://...", "apiKey": "..."}, "models": {"its-name": {}}}}}\n'
+        "- for a first look without a key: `make local` in a checkout of Roost\n"
         "Then choose with -m provider/model, or leave the choice to Roost.",
     )

@@ -6,6 +6,7 @@ searched; what `.gitignore` and its like name, `.git` and binary files are not.
 
 import asyncio
 import shutil
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -56,6 +57,11 @@ class FoundLines(Struct, frozen=True):
     complete: bool
 
 
+def ripgrep_program() -> str | None:
+    """The path of ripgrep: from the PATH, else beside the Python that runs Roost; or None."""
+    return shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+
+
 class Search:
     """The two searches. `ripgrep` is the path of the program, or None to do without."""
 
@@ -65,8 +71,8 @@ class Search:
 
     @classmethod
     def installed(cls) -> "Search":
-        """A search with ripgrep if it is on the PATH."""
-        return cls(shutil.which("rg"))
+        """A search with ripgrep if it is there."""
+        return cls(ripgrep_program())
 
     async def glob(
         self, root: Path, pattern: str, *, limit: int = 100, timeout: float = 20.0

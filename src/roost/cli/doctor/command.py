@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, lines_of
 from roost.cli.doctor.folders import check_folders
 from roost.cli.doctor.machine import check_machine
@@ -63,8 +64,10 @@ async def _check_setup(
 def _sum_up(findings: list[Finding]) -> int:
     failed = sum(one.status == "fail" for one in findings)
     warned = sum(one.status == "warn" for one in findings)
+    seen = f"{warned} could be better" if warned else ""
     if failed:
-        print(f"\n{failed} to be mended, {warned} to be looked at.")
+        words = counted(failed, "problem must be mended", "problems must be mended")
+        print(f"\n{words}{'; ' * bool(seen)}{seen}.")
         return 1
-    print("\nEverything works." if not warned else f"\nRoost works; {warned} to be looked at.")
+    print(f"\nRoost works; {seen}." if seen else "\nEverything works.")
     return 0

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from roost.cli.doctor.findings import Finding, fail, ok, warn
@@ -20,6 +21,8 @@ from roost.db.opening import open_file
 NEEDED: Final = 100_000_000
 """Bytes without which a day's work may not fit."""
 COMFORTABLE: Final = 1_000_000_000
+_WHAT_IS_LARGE: Final = "Free some space. What is large: du -xh ~ 2>/dev/null | sort -h | tail -20"
+_ELSEWHERE: Final = "export ROOST_HOME=/path/of/a/folder/on/a/local/disk"
 
 
 def check_folders(paths: Paths) -> Iterator[Finding]:
@@ -44,12 +47,13 @@ def _modes(paths: Paths) -> Finding:
     for path in found:
         about = path.stat()
         if about.st_uid != os.getuid():
-            return fail("folders", f"{path} belongs to another user", f"chown it to {os.getuid()}.")
+            mend = f"sudo chown -R {os.getuid()} {quote(str(path))}"
+            return fail("folders", f"{path} belongs to another user", mend)
         if stat.S_IMODE(about.st_mode) & 0o077:
             return warn(
                 "folders",
                 f"others can read {path} (mode {stat.S_IMODE(about.st_mode):o})",
-                f"chmod go= {path}",
+                f"chmod go= {quote(str(path))}",
             )
     return ok("folders", f"{paths.data} and the others are yours alone")
 
@@ -58,10 +62,10 @@ def _room(folder: Path) -> Finding:
     usage = shutil.disk_usage(folder)
     shown = f"{usage.free / 1_000_000_000:.1f} GB free at {folder}"
     if usage.free < NEEDED:
-        return fail("disk", shown, "Free some space: sessions cannot be stored without it.")
-    return (
-        warn("disk", shown, "It may run full.") if usage.free < COMFORTABLE else ok("disk", shown)
-    )
+        return fail("disk", f"{shown}: too little to store sessions", _WHAT_IS_LARGE)
+    if usage.free < COMFORTABLE:
+        return warn("disk", f"{shown}: it may run full", _WHAT_IS_LARGE)
+    return ok("disk", shown)
 
 
 def _locks(folder: Path) -> Finding:
@@ -77,9 +81,9 @@ def _locks(folder: Path) -> Finding:
             return ok("locks", "file locks work")
         except OSError as error:
             detail = f"{folder}: file locks fail: {error.strerror}"
-            return fail("locks", detail, "Set ROOST_HOME to a folder on a local disk.")
+            return fail("locks", detail, _ELSEWHERE)
     detail = f"{folder}: its file system grants the same lock twice"
-    return fail("locks", detail, "Set ROOST_HOME to a folder on a local disk.")
+    return fail("locks", detail, _ELSEWHERE)
 
 
 def _journal(folder: Path) -> Finding:
@@ -89,8 +93,8 @@ def _journal(folder: Path) -> Finding:
             with closing(open_file(Path(place) / "try.db").connection) as connection:
                 mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         except (StorageError, sqlite3.Error) as error:
-            return fail("journal", str(error), "Set ROOST_HOME to a folder on a local disk.")
+            return fail("journal", str(error), _ELSEWHERE)
     if mode != "wal":
-        mend = "Set ROOST_HOME to a folder on a local disk; this one makes Roost slower."
-        return warn("journal", f"{mode} instead of a write-ahead log", mend)
+        detail = f"{mode} instead of a write-ahead log: this file system makes Roost slower"
+        return warn("journal", detail, _ELSEWHERE)
     return ok("journal", "write-ahead log")

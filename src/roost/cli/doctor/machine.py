@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from roost import __version__
-from roost.cli.doctor.findings import Finding, Status, fail, ok, warn
+from roost.cli.doctor.findings import Finding, fail, ok, warn
+from roost.cli.doctor.installing import install_command
 from roost.cli.terminal import is_terminal
+from roost.workspace.search import ripgrep_program
 
 OLDEST_PYTHON: Final = (3, 11)
 OLDEST_SQLITE: Final = (3, 35, 0)
 """The first with RETURNING and with the upserts that PostgreSQL understands too."""
+_NEWER_PYTHON: Final = "In the checkout: make setup PYTHON=python3.12 (or another that you have)"
 _PROGRAM_SECONDS: Final = 5.0
 
 
@@ -24,8 +27,10 @@ def check_machine(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield ok("roost", f"{__version__} on {platform.system()} {platform.machine()}")
     yield _python()
     yield _sqlite()
-    yield _program("git", "fail", "Install git: projects, undo and worktrees need it.")
-    yield _program("rg", "warn", "Install ripgrep: searching large folders is slower without it.")
+    git = shutil.which("git")
+    yield _program("git", git, "what changed in a project is not seen", install_command("git"))
+    rg = ripgrep_program()
+    yield _program("rg", rg, "searching large folders is slower", install_command("ripgrep"))
     yield _shell(environ)
     yield _text()
     yield _terminal(environ)
@@ -35,7 +40,8 @@ def _python() -> Finding:
     version = platform.python_version()
     if sys.version_info < OLDEST_PYTHON:
         wanted = ".".join(map(str, OLDEST_PYTHON))
-        return fail("python", version, f"Roost needs Python {wanted} or newer.")
+        detail = f"{version} at {sys.executable}; Roost needs {wanted} or newer"
+        return fail("python", detail, _NEWER_PYTHON)
     return ok("python", f"{version} at {sys.executable}")
 
 
@@ -43,29 +49,32 @@ def _sqlite() -> Finding:
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         wanted = ".".join(map(str, OLDEST_SQLITE))
-        return fail("sqlite", version, f"Roost needs SQLite {wanted} or newer; use a newer Python.")
+        detail = f"{version}; Roost needs SQLite {wanted} or newer, which a newer Python brings"
+        return fail("sqlite", detail, _NEWER_PYTHON)
     if sqlite3.threadsafety < 1:
-        return fail("sqlite", f"{version}, built without threads", "Use another Python.")
+        return fail("sqlite", f"{version}, built without threads", _NEWER_PYTHON)
     return ok("sqlite", version)
 
 
-def _program(name: str, missing: Status, mend: str) -> Finding:
-    path = shutil.which(name)
+def _program(name: str, path: str | None, without: str, mend: str) -> Finding:
+    """A program that Roost can do without; `without` says what is worse then."""
     if path is None:
-        return Finding(missing, name, "not found", mend)
+        return warn(name, f"not found; {without}", mend)
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, timeout=_PROGRAM_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding(missing, name, f"{path} does not run: {error}", mend)
-    return ok(name, done.stdout.decode(errors="replace").partition("\n")[0])
+        return warn(name, f"{path} does not run ({error}); {without}", mend)
+    version = done.stdout.decode(errors="replace").partition("\n")[0]
+    return ok(name, f"{version} at {path}")
 
 
 def _shell(environ: Mapping[str, str]) -> Finding:
     path = shutil.which("bash") or shutil.which("sh")
     if path is None:
-        return fail("shell", "neither bash nor sh is on the PATH", "Add one: commands need it.")
+        detail = "neither bash nor sh is on the PATH; commands cannot be run"
+        return fail("shell", detail, install_command("bash"))
     chosen = environ.get("SHELL")
     return ok("shell", f"{path} runs commands" + (f" (yours is {chosen})" if chosen else ""))
 
@@ -79,7 +88,7 @@ def _text() -> Finding:
     shown = ", ".join(f"{name} {encoding}" for name, encoding in names.items())
     plain = [e for e in names.values() if not e.lower().replace("-", "").startswith("utf8")]
     if plain:
-        return warn("text", shown, "Set LANG to a UTF-8 locale, such as C.UTF-8.")
+        return warn("text", shown, "export LANG=C.UTF-8")
     return ok("text", shown)
 
 
@@ -90,7 +99,7 @@ def _terminal(environ: Mapping[str, str]) -> Finding:
     kind = environ.get("TERM", "")
     shown = f"{kind or 'unknown'}, {size.columns} × {size.lines}"
     if kind in {"", "dumb"}:
-        return warn("terminal", shown, "Set TERM to what your terminal is, such as xterm-256color.")
+        return warn("terminal", f"{shown}; nothing is coloured", "export TERM=xterm-256color")
     return ok(
         "terminal", shown + (", without colour (NO_COLOR)" if environ.get("NO_COLOR") else "")
     )

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
+from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
-from roost.cli.trusting import load_config
+from roost.cli.trusting import UNUSED, load_config
 from roost.config.loaded import Loaded
 from roost.config.paths import Paths
 from roost.core.errors import ConfigError, RoostError
@@ -27,7 +29,7 @@ async def check_setup(
     try:
         loaded = load_config(directory, environ, paths)
     except ConfigError as error:
-        yield fail("config", error.message, error.hint)
+        yield fail("config", error.message, f"{error.hint} Then: roost config".strip())
         return
     for finding in _config(loaded):
         yield finding
@@ -50,9 +52,17 @@ def _config(loaded: Loaded) -> list[Finding]:
     shown = ", ".join(sources) if sources else "no files; everything is as built in"
     findings = [ok("config", shown)]
     findings += [warn("config", warning) for warning in loaded.warnings]
-    if loaded.withheld:
-        detail = f"{len(loaded.withheld)} settings of {loaded.project.root} are not in force"
-        findings.append(warn("trust", detail, "See `roost config`, then `roost config trust`."))
+    project = loaded.project
+    at = quote(str(project.root))
+    for fault in loaded.faults:
+        findings.append(warn("config", f"{fault.reason}; {UNUSED}", fault.hint))
+    if loaded.waiting:
+        detail = (
+            f"{counted(len(loaded.waiting), 'setting')} of {project.root} not in force: not trusted"
+        )
+        mend = f"roost config --dir {at}          shows them\n"
+        mend += f"roost config trust --dir {at}    puts them in force"
+        findings.append(warn("trust", detail, mend))
     return findings
 
 
@@ -66,9 +76,21 @@ async def _endpoint(client: ModelClient, model: Model, *, online: bool) -> Findi
     try:
         listed = await client.list_models(model, LOOPBACK_SECONDS if here else ONLINE_SECONDS)
     except ModelError as error:
-        mend = "Check the key." if error.kind == "auth" else "Check the address, and that it runs."
-        return fail("endpoint", error.message, mend)
+        return fail("endpoint", error.message, _mend(error, model))
     if model.id not in {one.id for one in listed}:
         detail = f"{model.base_url} answers, and does not list {model.id}"
-        return warn("endpoint", detail, f"See `roost models {model.provider} --refresh`.")
-    return ok("endpoint", f"{model.base_url} answers, with {len(listed)} models")
+        mend = f"roost models {quote(model.provider)} --refresh    shows what it lists"
+        return warn("endpoint", detail, mend)
+    return ok("endpoint", f"{model.base_url} answers, with {counted(len(listed), 'model')}")
+
+
+def _mend(error: ModelError, model: Model) -> str:
+    """What to do about an endpoint that cannot be used."""
+    key = next(iter(model.env), "")
+    if error.kind == "auth" and key:
+        return f"export {key}=... with a key that is valid, or see provider.{model.provider}"
+    setting = f"provider.{model.provider}.options"
+    if error.kind == "auth":
+        return f"Check {setting}.apiKey: roost config shows which file it is in."
+    address = quote(f"{model.base_url}/models")
+    return f"Check {setting}.baseURL, and that its server runs: curl -i {address}"

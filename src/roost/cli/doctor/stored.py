@@ -1,4 +1,4 @@
-"""Checks of what is stored: the database, interrupted work, locks of processes that are gone."""
+"""Checks of what is stored: the database, work that was interrupted."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from roost.actors import store as actors
-from roost.actors.owner import Owner
+from roost.actors.owner import has_died
+from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
+from roost.cli.sessions.states import Watch, owners_folder
 from roost.cli.storage import DATABASE_NAME
 from roost.config.paths import Paths
 from roost.core.errors import StorageError
@@ -18,6 +20,9 @@ from roost.db.transaction import Reader
 from roost.sessions import store as sessions
 
 LATEST: Final = len(MIGRATIONS)
+_NAMED: Final = 3
+"""Interrupted sessions that are named."""
+_SAVE: Final = "roost sessions list --all; roost sessions export ID > ID.json"
 
 
 def check_stored(paths: Paths, *, deep: bool) -> Iterator[Finding]:
@@ -30,7 +35,7 @@ def check_stored(paths: Paths, *, deep: bool) -> Iterator[Finding]:
         with closing(connect(path, read_only=True)) as connection:
             yield _version(connection, path)
             if deep:
-                yield _integrity(connection)
+                yield _integrity(connection, path)
             if version_of(connection) == LATEST:
                 yield _owners(connection, paths)
     except StorageError as error:
@@ -45,44 +50,44 @@ def _version(connection: sqlite3.Connection, path: Path) -> Finding:
     size = path.stat().st_size / 1_000_000
     if version > LATEST:
         detail = f"{path} was written by a newer roost (schema {version}, this one knows {LATEST})"
-        return fail("database", detail, "Upgrade roost, or set ROOST_HOME to another folder.")
+        mend = "In the checkout: git pull && make setup (or: export ROOST_HOME=/another/folder)"
+        return fail("database", detail, mend)
     if version < LATEST:
         return ok("database", f"schema {version}; the next start brings it to {LATEST}")
     count = sessions.count(Reader(connection))
-    return ok("database", f"{count} sessions, {size:.1f} MB, schema {version}")
+    return ok("database", f"{counted(count, 'session')}, {size:.1f} MB, schema {version}")
 
 
-def _integrity(connection: sqlite3.Connection) -> Finding:
+def _integrity(connection: sqlite3.Connection, path: Path) -> Finding:
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
     if problems != ["ok"]:
-        mend = "Export what still can be read; the next start sets a damaged file aside."
-        return fail("integrity", "; ".join(problems), mend)
+        mend = "Save what can still be read, session by session, before the file is set aside:\n"
+        return fail("integrity", "; ".join(problems), mend + _SAVE)
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     if broken:
-        return fail("integrity", f"{len(broken)} rows belong to nothing", "Please report it.")
+        detail = f"{counted(len(broken), 'row')} of {path} belong to nothing"
+        mend = "Please report it. No session is lost; to keep a copy of each:\n"
+        return fail("integrity", detail, mend + _SAVE)
     return ok("integrity", "every page and every reference is sound")
 
 
 def _owners(connection: sqlite3.Connection, paths: Paths) -> Finding:
-    """Who runs actors, who died doing so, and which locks nobody needs."""
-    folder = paths.state / "owners"
-    owner = Owner(folder)
-    try:
-        known = [path.stem for path in folder.glob("*.lock") if path.stem != owner.id]
-        dead = {identifier for identifier in known if owner.is_dead(identifier)}
-        busy = actors.not_idle(Reader(connection))
-        interrupted = {a.session_id for a in busy if a.owner in dead}
-        running = {a.session_id for a in busy if a.owner is not None and a.owner not in dead}
-        named = {actor.owner for actor in busy}
-        stale = dead - named
-        shown = f"{len(known) - len(dead)} other processes, {len(running)} running sessions"
-        if interrupted:
-            ids = ", ".join(sorted(interrupted)[:3])
-            mend = "Each is mended when it is next used: roost run -s ID, or any server."
-            return warn("processes", f"{shown}; killed while they ran: {ids}", mend)
-        if stale:
-            mend = f"They do no harm and may be removed from {folder}."
-            return warn("processes", f"{shown}, {len(stale)} stale locks of dead ones", mend)
+    """Who runs actors, and who died doing so."""
+    folder = owners_folder(paths.state)
+    known = [path.stem for path in folder.glob("*.lock")]
+    alive = [owner for owner in known if not has_died(folder, owner)]
+    watch = Watch(folder)
+    states = [(actor, watch.state(actor)) for actor in actors.not_idle(Reader(connection))]
+    running = {actor.session_id for actor, state in states if state == "running"}
+    interrupted = sorted({actor.session_id for actor, state in states if state == "interrupted"})
+    shown = (
+        f"{counted(len(alive), 'other process', 'other processes')},"
+        f" {counted(len(running), 'running session')}"
+    )
+    if not interrupted:
         return ok("processes", shown)
-    finally:
-        owner.close()
+    detail = f"{shown}; killed while they ran: {', '.join(interrupted[:_NAMED])}"
+    if len(interrupted) > _NAMED:
+        detail += f" and {len(interrupted) - _NAMED} more"
+    mends = [f'roost run -s {session} "go on"' for session in interrupted[:_NAMED]]
+    return warn("processes", detail, "\n".join(["Nothing is lost. To go on:", *mends]))

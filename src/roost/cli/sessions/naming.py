@@ -37,7 +37,7 @@ def named(db: Reader, word: str) -> Session:
 def _choices(found: list[Session]) -> str:
     lines = [f"{one.id}  {terminal_safe(one.title)}" for one in found[:_SHOWN]]
     more = ["…"] if len(found) > _SHOWN else []
-    return "\n  ".join(["Give more of the id:", *lines, *more])
+    return "\n".join(["Give more of the id:", *lines, *more])
 
 
 def last_of(db: Reader, folder: Path) -> Session:
