@@ -21,25 +21,69 @@ _CHUNK: Final = 64 * 1024
 _PIPE: Final = 1024 * 1024
 """No pipe holds more; what comes after that was written after the program ended."""
 
+Sink = Callable[[bytes], None]
+
+
+class _Output:
+    """The reading end of a pipe that a program writes to."""
+
+    def __init__(self, descriptor: int, sink: Sink) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor: int | None = descriptor
+        self._sink = sink
+        self._reading = True
+        os.set_blocking(descriptor, False)
+        self._loop.add_reader(descriptor, self.read)
+
+    @property
+    def open(self) -> bool:
+        return self._descriptor is not None
+
+    def drain(self) -> None:
+        left = _PIPE
+        while left > 0 and (count := self.read()):
+            left -= count
+
+    def pause(self) -> None:
+        if self._descriptor is not None and self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._descriptor)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            self.pause()
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def read(self) -> int:
+        """Bytes that were there to be read; 0 when none are or none can come any more."""
+        if self._descriptor is None:
+            return 0
+        try:
+            data = os.read(self._descriptor, _CHUNK)
+        except BlockingIOError:
+            return 0
+        if data:
+            self._sink(data)
+        else:
+            self.close()
+        return len(data)
+
 
 class Child:
     """A running program; made by `start_child`."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", output: int, sink: Callable[[bytes], None]
+        self, process: "subprocess.Popen[bytes]", outputs: Sequence[tuple[int, Sink]]
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._process = process
-        self._output: int | None = output
-        self._sink = sink
-        self._reading = True
         self.pid = process.pid
-        self.pipe = f"pipe:[{os.fstat(output).st_ino}]"
+        self.pipe = f"pipe:[{os.fstat(outputs[0][0]).st_ino}]"
         """The output's pipe, as /proc names it."""
         self.exited: asyncio.Future[int] = self._loop.create_future()
         """The exit code, negative for a signal; set once all output up to then is read."""
-        os.set_blocking(output, False)
-        self._loop.add_reader(output, self._read)
+        self._outputs = tuple(_Output(descriptor, sink) for descriptor, sink in outputs)
         self._pidfd = _pidfd(self.pid)
         if self._pidfd is None:
             threading.Thread(target=self._wait_in_thread, daemon=True).start()
@@ -49,26 +93,22 @@ class Child:
     @property
     def output_open(self) -> bool:
         """Whether some process may still write; True for a while also after the last has ended."""
-        return self._output is not None
+        return any(output.open for output in self._outputs)
 
     def drain(self) -> None:
         """Read what is in the pipe now."""
-        left = _PIPE
-        while left > 0 and (count := self._read_once()):
-            left -= count
+        for output in self._outputs:
+            output.drain()
 
     def pause(self) -> None:
         """Read no more: whoever goes on writing is blocked once the pipe is full."""
-        if self._output is not None and self._reading:
-            self._reading = False
-            self._loop.remove_reader(self._output)
+        for output in self._outputs:
+            output.pause()
 
     def close(self) -> None:
         """Close the reading end of the output."""
-        if self._output is not None:
-            self.pause()
-            os.close(self._output)
-            self._output = None
+        for output in self._outputs:
+            output.close()
 
     def kill(self) -> None:
         """Kill the program and its process group at once, and wait for the program's end."""
@@ -79,23 +119,6 @@ class Child:
             except subprocess.TimeoutExpired:
                 return  # stuck in the kernel; the watch on its end stays
         self._ended()
-
-    def _read(self) -> None:
-        self._read_once()
-
-    def _read_once(self) -> int:
-        """Bytes that were there to be read; 0 when none are or none can come any more."""
-        if self._output is None:
-            return 0
-        try:
-            data = os.read(self._output, _CHUNK)
-        except BlockingIOError:
-            return 0
-        if data:
-            self._sink(data)
-        else:
-            self.close()
-        return len(data)
 
     def _ended(self) -> None:
         code = self._process.poll()
@@ -122,31 +145,37 @@ def start_child(
     *,
     cwd: Path,
     environment: Mapping[str, str],
-    sink: Callable[[bytes], None],
+    sink: Sink,
+    errors: Sink | None = None,
     stdin: int | IO[bytes] = subprocess.DEVNULL,
 ) -> Child:
     """Start a program whose standard output and error both go, in order, to `sink`.
 
-    It has no terminal and, unless `stdin` says otherwise, no input. Raises `NotFoundError` if
-    there is no such program or directory.
+    With `errors` the standard error goes there. It has no terminal and, unless `stdin` says
+    otherwise, no input. Raises `NotFoundError` if there is no such program or directory.
     """
-    reading, writing = os.pipe()
+    pipes = [os.pipe()]
     try:
+        if errors is not None:
+            pipes.append(os.pipe())
         process = subprocess.Popen(
             arguments,
             cwd=cwd,
             env=environment,
             stdin=stdin,
-            stdout=writing,
-            stderr=writing,
+            stdout=pipes[0][1],
+            stderr=pipes[-1][1],
             start_new_session=True,
         )
     except OSError as error:
-        os.close(reading)
+        for reading, _ in pipes:
+            os.close(reading)
         raise _start_fault(arguments[0], cwd, error) from error
     finally:
-        os.close(writing)
-    return Child(process, reading, sink)
+        for _, writing in pipes:
+            os.close(writing)
+    sinks = (sink,) if errors is None else (sink, errors)
+    return Child(process, [(reading, one) for (reading, _), one in zip(pipes, sinks, strict=True)])
 
 
 def kill_group(group: int, number: int) -> None:
