@@ -1,6 +1,7 @@
 """The client against a real server: what it can ask for, and what it raises."""
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -113,11 +114,36 @@ def test_what_the_server_refuses_is_raised_as_what_it_is(tmp_path: Path) -> None
         async with Client(elsewhere) as stranger:
             with pytest.raises(DeniedError, match="/etc"):
                 await stranger.sessions()
-        async with Client(ServerPlace("http://127.0.0.1:1", "x")) as nobody:
-            with pytest.raises(UnreachableError):
-                await nobody.sessions()
 
     with_client(tmp_path, check)
+
+
+@pytest.mark.parametrize(
+    ("place", "where", "start"),
+    [
+        (ServerPlace("http://127.0.0.1:1", "x"), "http://127.0.0.1:1", "roost serve --port 1"),
+        (
+            ServerPlace("http://localhost", "x", Path("/nowhere/a b.sock")),
+            "unix:/nowhere/a b.sock",
+            "roost serve --unix '/nowhere/a b.sock'",
+        ),
+    ],
+)
+def test_where_no_server_is_the_error_names_the_address_and_how_to_start_one(
+    place: ServerPlace, where: str, start: str
+) -> None:
+    async def ask() -> None:
+        async with Client(place) as client:
+            await client.create_session()
+
+    with pytest.raises(UnreachableError) as caught:
+        asyncio.run(ask())
+    assert f"there is no server at {where} " in caught.value.message
+    assert f"Start it with: ROOST_SERVER_PASSWORD=... {start}" in str(caught.value)
+    # The frames of the HTTP library would bury that.
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "httpx2" not in shown
+    assert "During handling" not in shown
 
 
 def test_a_busy_actor_is_steered_and_its_queue_edited(tmp_path: Path) -> None:

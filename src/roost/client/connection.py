@@ -123,12 +123,18 @@ class Connection:
                 yield response
             finally:
                 await response.aclose()
+        except httpx2.ConnectError as error:
+            # Not chained: the frames of the HTTP library say nothing that the words do not.
+            raise UnreachableError(
+                f"there is no server at {self.place.shown} ({error})",
+                hint=f"Start it with: {self.place.start_command}",
+            ) from None
         except httpx2.TransportError as error:
             words = str(error) or type(error).__name__
             raise UnreachableError(
-                f"the server at {self.place.url} does not answer: {words}",
-                hint="Is it still running?",
-            ) from error
+                f"the server at {self.place.shown} does not answer: {words}",
+                hint=f"If it no longer runs, start it again: {self.place.start_command}",
+            ) from None
 
     async def ask(
         self,

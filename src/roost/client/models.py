@@ -1,7 +1,9 @@
 """What a client knows of a server, and what a server tells it."""
 
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -9,6 +11,9 @@ from msgspec import Struct
 from roost.core.errors import RoostError
 from roost.sessions.models import Info, Message
 from roost.sessions.parts import decode_part
+
+LOOPBACK: Final = "127.0.0.1"
+_HERE: Final = {LOOPBACK, "localhost", "::1"}
 
 
 class ServerPlace(Struct, frozen=True):
@@ -20,6 +25,23 @@ class ServerPlace(Struct, frozen=True):
     """Speak over this Unix socket; `url` is then `http://localhost`."""
     directory: str | None = None
     """The folder that requests are about; None: the server's first."""
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+        return f"unix:{self.socket}" if self.socket else self.url
+
+    @property
+    def start_command(self) -> str:
+        """What starts a server there; the dots stand for this client's token."""
+        start = "ROOST_SERVER_PASSWORD=... roost serve"
+        if self.socket is not None:
+            return f"{start} --unix {quote(str(self.socket))}"
+        parts = urlsplit(self.url)
+        port = f" --port {parts.port}" if parts.port else ""
+        host = parts.hostname or LOOPBACK
+        elsewhere = "" if host in _HERE else f" --hostname {host}"
+        return f"{start}{port}{elsewhere}"
 
 
 class ServerEvent(Struct, frozen=True):
@@ -59,7 +81,10 @@ class RawMessage(Struct, frozen=True):
 
 
 class UnreachableError(RoostError):
-    """The server cannot be reached, or its answer was cut off."""
+    """The server cannot be reached, or its answer was cut off. As text it says what to do, too."""
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.hint}" if self.hint else self.message
 
 
 class RateError(RoostError):
