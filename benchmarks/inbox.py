@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.measure import Figure, median
 from roost.actors import store as actors
+from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
 from roost.db.database import Database
@@ -14,7 +15,6 @@ from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.inbox.drain import drain
 from roost.inbox.models import Address, Letter, NoteBody
-from roost.inbox.store import send
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, NewSession
 

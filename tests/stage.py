@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from roost.actors import claim as claims
 from roost.actors import store as actors
 from roost.actors.models import Actor, Budgets, Claim, Ending, Settled
+from roost.actors.send import send
 from roost.actors.settle import settle
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
@@ -98,7 +99,7 @@ class Stage:
         return self.read(lambda db: actors.get(db, address or self.main))
 
     def send(self, letter: Letter) -> Receipt:
-        return self.do(lambda tx: inbox.send(tx, letter))
+        return self.do(lambda tx: send(tx, letter))
 
     def claim(self, address: Address | None = None, **changes: Any) -> Claim | None:
         given: dict[str, Any] = {

@@ -1,6 +1,7 @@
 """The house rules that a tool can measure: file and function length over src/."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,34 @@ def test_a_file_has_at_most_400_lines_and_a_function_60(path: Path) -> None:
 def test_no_file_names_itself_for_nothing() -> None:
     vague = {"utils.py", "helpers.py", "common.py", "misc.py", "manager.py"}
     assert [p for p in FILES if p.name in vague] == []
+
+
+OWNERS = {
+    "session": "sessions",
+    "message": "sessions",
+    "part": "sessions",
+    "part_tail": "sessions",
+    "inbox": "inbox",
+    "actor": "actors",
+    "turn": "actors",
+    "ask": "permissions",
+    "permission_grant": "permissions",
+    "task": "tasks",
+}
+"""The package that alone speaks of a table."""
+SPEAKS_OF = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b")
+
+
+def test_the_sql_of_a_table_stands_in_its_own_package() -> None:
+    strangers = [
+        f"{path.relative_to(SOURCE)}:{node.lineno} speaks of {table}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for table in SPEAKS_OF.findall(node.value)
+        if OWNERS.get(table, path.parent.name) != path.parent.name
+    ]
+    assert strangers == []
 
 
 def test_nothing_imports_upward() -> None:

@@ -9,8 +9,8 @@ from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
 from roost.actors.owner import Owner
+from roost.actors.send import send
 from roost.db.transaction import Transaction
-from roost.inbox import store as inbox
 from roost.inbox.models import Address
 
 RACING = Path(__file__).with_name("racing.py")
@@ -88,7 +88,7 @@ def register_many(stage: Stage, number: int) -> list[Address]:
         made = [msgspec.structs.replace(main, actor_id=f"racer-{n}") for n in range(number)]
         for actor in made:
             actors.register(tx, actor)
-            inbox.send(tx, note(actor.address, "go"))
+            send(tx, note(actor.address, "go"))
         return [actor.address for actor in made]
 
     return stage.do(register)

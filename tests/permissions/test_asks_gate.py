@@ -9,10 +9,10 @@ from stage import HELPER, everybody_lives, furnish, note
 
 from roost.actors import claim as claims
 from roost.actors.models import Budgets, Claim
+from roost.actors.send import send
 from roost.core.errors import ConflictError, DeniedError, NotFoundError
 from roost.db.database import Database
 from roost.events.bus import Bus, Subscription
-from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.permissions import asks
 from roost.permissions.asks import Ask, RejectedError
@@ -47,7 +47,7 @@ class Desk:
         session_id = await self.database.write(furnish)
         for actor_id in ("main", HELPER):
             address = Address(session_id, actor_id)
-            await self.database.write(lambda tx, a=address: inbox.send(tx, note(a, "go")))
+            await self.database.write(lambda tx, a=address: send(tx, note(a, "go")))
             claim = await self.database.write(
                 lambda tx, a=address: claims.claim(
                     tx, a, owner="proc", is_dead=everybody_lives, budgets=Budgets()

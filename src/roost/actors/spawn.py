@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from roost.actors import family, store
 from roost.actors.models import Actor, Claim
+from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.errors import UsageError
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.db.transaction import Transaction
-from roost.inbox import store as inbox
 from roost.inbox.models import Address, Letter, PromptBody
 from roost.sessions import store as sessions
 from roost.sessions import transcript
@@ -161,7 +161,7 @@ def _briefed(tx: Transaction, parent: Claim, child: Actor, brief: Brief) -> Acto
         sender_turn=parent.turn.id,
         hops=parent.turn.hops + 1,
     )
-    inbox.send(tx, letter)
+    send(tx, letter)
     failpoint("spawn.briefed")
     return store.get(tx, child.address)
 

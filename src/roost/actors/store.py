@@ -4,8 +4,9 @@ import sqlite3
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from roost.actors.models import Actor, Budgets, Claim, RetryState, Turn
+from roost.actors.models import Actor, Budgets, Claim, RetryState, Status, Turn
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
@@ -154,6 +155,35 @@ def not_idle(db: Reader, session_id: str | None = None) -> list[Actor]:
     return [actor_from_row(row) for row in rows]
 
 
+class Readiness(Struct, frozen=True):
+    """What decides whether mail wakes an actor."""
+
+    status: Status
+    held: bool
+    parent: Address | None
+
+
+def readiness(db: Reader, address: Address) -> Readiness | None:
+    """How ready the actor at that address is to be woken; None if there is none."""
+    row = db.one(
+        "SELECT status, held, parent_session_id, parent_actor_id FROM actor"
+        " WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+    if row is None:
+        return None
+    parent = row["parent_actor_id"] and Address(row["parent_session_id"], row["parent_actor_id"])
+    return Readiness(row["status"], bool(row["held"]), parent or None)
+
+
+def set_pending(tx: Transaction, address: Address) -> None:
+    """Note that an idle actor is to be woken."""
+    tx.run(
+        "UPDATE actor SET status = 'pending' WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+
+
 def restless(db: Reader, session_id: str | None = None) -> list[Address]:
     """Where the actors are that run or are to be woken. Nothing else is read: a row that is
     faulty must not hide the others.
@@ -208,6 +238,12 @@ def get_turn(db: Reader, turn_id: str) -> Turn:
     if row is None:
         raise NotFoundError(f"there is no turn {turn_id}")
     return turn_from_row(row)
+
+
+def has_ended(db: Reader, turn_id: str) -> bool:
+    """Whether there is such a turn and it has ended."""
+    row = db.one("SELECT phase FROM turn WHERE id = ?", (turn_id,))
+    return row is not None and row["phase"] == "ended"
 
 
 def turns_of(db: Reader, address: Address) -> list[Turn]:

@@ -14,7 +14,7 @@ from roost.core.ids import new_id
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address, InboxRow, NoteBody, PromptBody
 from roost.inbox.render import render
-from roost.inbox.store import as_message, provenance, take_queued
+from roost.inbox.store import as_message, mark_delivered, provenance, take_queued
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, MessageTime, ModelName, UserInfo
 from roost.sessions.parts import TextPart
@@ -82,12 +82,7 @@ def _deliver(tx: Transaction, message: Message, rows: list[InboxRow], turn_id: s
     message = transcript.with_free_ids(tx, message)
     transcript.append_message(tx, message, actor_id=receiver.actor_id, turn_id=turn_id)
     failpoint("drain.message")
-    now = now_ms()
     for row in rows:
-        tx.run(
-            "UPDATE inbox SET state = 'delivered', message_id = ?, turn_id = ?, delivered = ?"
-            " WHERE seq = ?",
-            (message.info.id, turn_id, now, row.seq),
-        )
+        mark_delivered(tx, row, message.info.id, turn_id)
     failpoint("drain.marked")
     return message

@@ -102,8 +102,8 @@ class Receipt(Struct, frozen=True):
     seq: int
     new: bool
     """False when the key had been used before."""
-    pending: bool
-    """The receiver is idle and must be woken."""
+    pending: bool = False
+    """The receiver was idle and must be woken once this is committed."""
 
 
 def encode_body(body: Body) -> str:

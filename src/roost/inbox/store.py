@@ -1,4 +1,6 @@
-"""The SQL of the inbox: send, list, edit, withdraw. Draining is in `drain.py`."""
+"""The SQL of the inbox: queue, list, deliver, edit, withdraw. What a row becomes is in `drain.py`,
+and who is woken by it in `roost.actors.send`: this floor knows no actors.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -31,41 +33,27 @@ QUEUE_LIMIT: Final = 1_000
 """Rows that may wait for one actor; the next is refused."""
 
 
-def send(tx: Transaction, letter: Letter) -> Receipt:
-    """Queue `letter` and tell clients. Accepted means stored.
+def enqueue(tx: Transaction, letter: Letter) -> Receipt:
+    """Queue `letter` for a receiver that is there, and tell clients. Accepted means stored.
 
-    A prompt's key is the id of its message. Raises `NotFoundError` for an unknown receiver,
-    `ConflictError` when the key was used for something else or for what was taken back,
-    `UsageError` when the receiver's queue is full; what the runtime itself says is never refused.
+    `roost.actors.send.send` is what all others call: it also wakes the receiver. A prompt's key is
+    the id of its message. Raises `ConflictError` when the key was used for something else or for
+    what was taken back, `UsageError` when the receiver's queue is full; what the runtime itself
+    says is never refused.
     """
     if isinstance(letter.body, PromptBody):
         letter = msgspec.structs.replace(letter, key=letter.body.message_id)
-    receiver = letter.receiver
-    actor = tx.one(
-        "SELECT status FROM actor WHERE session_id = ? AND actor_id = ?",
-        (receiver.session_id, receiver.actor_id),
-    )
-    if actor is None:
-        raise NotFoundError(
-            f"receiver not found: {receiver.actor_id} in session {receiver.session_id}"
-        )
     if (known := _known(tx, letter)) is not None:
         return known
     if isinstance(letter.body, PromptBody):
         _check_id(tx, letter.body.message_id)
     if letter.kind not in RUNTIME_KINDS:
-        _check_room(tx, receiver)
+        _check_room(tx, letter.receiver)
     failpoint("send.before")
     row = _insert(tx, letter)
     failpoint("send.inserted")
     _tell(tx, row)
-    pending = letter.wake and actor["status"] == "idle"
-    if pending:
-        tx.run(
-            "UPDATE actor SET status = 'pending' WHERE session_id = ? AND actor_id = ?",
-            (receiver.session_id, receiver.actor_id),
-        )
-    return Receipt(row.id, row.seq, new=True, pending=pending)
+    return Receipt(row.id, row.seq, new=True)
 
 
 def _known(tx: Transaction, letter: Letter) -> Receipt | None:
@@ -84,7 +72,7 @@ def _known(tx: Transaction, letter: Letter) -> Receipt | None:
         raise ConflictError(
             f"message {letter.key} was {row['state']}", hint="Send it again under another id."
         )
-    return Receipt(row["id"], row["seq"], new=False, pending=False)
+    return Receipt(row["id"], row["seq"], new=False)
 
 
 def _same(kind: str, stored: str, body: Body) -> bool:
@@ -101,12 +89,10 @@ def _same(kind: str, stored: str, body: Body) -> bool:
 
 def _check_id(tx: Transaction, message_id: str) -> None:
     """Refuse an id that could not become a message: better now than when it is read."""
-    taken = tx.one(
-        "SELECT 1 FROM message WHERE id = ?"
-        " UNION ALL SELECT 1 FROM inbox WHERE kind IN ('prompt', 'brief') AND key = ?",
-        (message_id, message_id),
+    queued = tx.one(
+        "SELECT 1 FROM inbox WHERE kind IN ('prompt', 'brief') AND key = ?", (message_id,)
     )
-    if taken is not None:
+    if queued is not None or transcript.seq_of(tx, message_id) is not None:
         raise ConflictError(f"{message_id} was already used for another message")
 
 
@@ -276,6 +262,15 @@ def take_queued(tx: Transaction, receiver: Address, limit: int) -> list[InboxRow
         about = {"sessionID": receiver.session_id, "id": raw["id"], "state": "rejected"}
         tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
     return rows
+
+
+def mark_delivered(tx: Transaction, row: InboxRow, message_id: str, turn_id: str) -> None:
+    """Note that `row` became the message `message_id`, in the turn that took it up."""
+    tx.run(
+        "UPDATE inbox SET state = 'delivered', message_id = ?, turn_id = ?, delivered = ?"
+        " WHERE seq = ?",
+        (message_id, turn_id, now_ms(), row.seq),
+    )
 
 
 def listed(db: Reader, session_id: str, limit: int = 200) -> list[InboxRow]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from roost.actors.store import has_ended
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, DeniedError, NotFoundError
 from roost.core.failpoints import failpoint
@@ -153,12 +154,9 @@ def withdraw_open(tx: Transaction, turn_id: str) -> None:
 
 def withdraw_lost(tx: Transaction) -> None:
     """Close the requests of turns that have ended without doing it themselves."""
-    rows = tx.all(
-        "SELECT a.* FROM ask a JOIN turn t ON t.id = a.turn_id"
-        " WHERE a.state = 'open' AND t.phase = 'ended'"
-    )
-    for row in rows:
-        withdraw(tx, from_row(row))
+    for row in tx.all("SELECT * FROM ask WHERE state = 'open' AND turn_id IS NOT NULL"):
+        if has_ended(tx, row["turn_id"]):
+            withdraw(tx, from_row(row))
 
 
 def grants_of(db: Reader, project_id: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from roost.actors import store as actors
 from roost.actors.cancel import request_cancel
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
+from roost.actors.send import send
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, NotFoundError, StorageError, UsageError
@@ -184,7 +185,7 @@ class Runtime:
                 key=body.message_id,
                 wake=not given.no_reply,
             )
-            receipt = inbox.send(tx, letter)
+            receipt = send(tx, letter)
             sessions.touch(tx, session_id, now_ms())
             for event in news if receipt.new else ():
                 tx.emit(event)

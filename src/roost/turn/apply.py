@@ -5,13 +5,13 @@ transaction.
 import msgspec
 
 from roost.actors.models import Ending, Outcome, Settled
+from roost.actors.send import send
 from roost.actors.settle import settle
 from roost.actors.store import check_fence, save_progress, tell_error
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
 from roost.db.transaction import Transaction
 from roost.inbox.models import Letter, NoteBody
-from roost.inbox.store import send
 from roost.permissions.asks import withdraw_open
 from roost.sessions import repair, transcript
 from roost.sessions.models import AssistantInfo, Message, MessageError
