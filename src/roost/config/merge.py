@@ -8,6 +8,8 @@ from roost.config.loaded import ConfigLayer
 
 _JOINED: Final = {("instructions",), ("plugin",)}
 """Lists at the top that add up over the layers; every other list replaces the one before it."""
+_WHOLE: Final = "hook"
+"""Its entries replace one another whole: the program of one layer gets no variables of another."""
 
 
 class Merge:
@@ -28,7 +30,7 @@ class Merge:
         for key, value in new.items():
             old: object = into.get(key)
             at = (*path, key)
-            if isinstance(old, dict) and isinstance(value, dict):
+            if isinstance(old, dict) and isinstance(value, dict) and path != (_WHOLE,):
                 self.origins.pop(at, None)
                 self._add(cast("dict[str, Any]", old), cast("dict[str, Any]", value), at, layer)
             elif at in _JOINED and isinstance(old, list) and isinstance(value, list):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from roost.config.hooks import HookConfig
 from roost.config.providers import ProviderConfig
 
 Action = Literal["allow", "ask", "deny"]
@@ -25,7 +26,7 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of `agent`, or the front matter and body of `agents/<name>.md`."""
 
     model: str | None = None
-    """`provider/model`."""
+    """`provider/model`, or the name of a group."""
     variant: str | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -44,6 +45,10 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     disable: bool | None = None
     tools: dict[str, bool] = {}
     """Deprecated by OpenCode; false becomes a permission deny."""
+    tool_allowlist: tuple[str, ...] | None = None
+    """The only tools that it is shown and may call; `*` and `?` are wildcards. None: all."""
+    completion_gate: bool | None = None
+    """An actor that runs as it ends its turn only when its tasks are done, and reports a status."""
 
 
 class CommandConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,6 +158,13 @@ class ActorsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What becomes of a background actor whose process died, when its session is next open."""
 
 
+class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What actors keep for later."""
+
+    disable_write: bool = False
+    """Nobody writes there, so nobody is asked for a journal either."""
+
+
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How many days things are kept; None keeps them. Not read."""
 
@@ -179,6 +191,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     disabled_providers: tuple[str, ...] = ()
     agent: dict[str, AgentConfig] = {}
     command: dict[str, CommandConfig] = {}
+    hook: dict[str, HookConfig] = {}
+    """By name; of a name that several layers use the last one counts, whole."""
     permission: PermissionMap | None = None
     """Merged for display only: what decides are `Loaded.permissions`, layer by layer."""
     mcp: dict[str, dict[str, Any]] = {}
@@ -207,6 +221,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     )
     limits: LimitsConfig = LimitsConfig()
     actors: ActorsConfig = ActorsConfig()
+    memory: MemoryConfig = MemoryConfig()
     retention: RetentionConfig = RetentionConfig()
     keybinds: Any = None
     """Not read, nor are `theme` and `tui`."""

@@ -18,6 +18,7 @@ _REASONS: Final = {
     "provider": "it decides where your code and keys are sent",
     "mcp": "it starts programs or connects to servers",
     "plugin": "it runs code",
+    "hook": "it runs programs",
     "formatter": "it runs programs",
     "lsp": "it runs programs",
     "model": "it decides where your code is sent and what that costs",
