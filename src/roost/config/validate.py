@@ -72,7 +72,7 @@ def with_agent_options(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _move_extras(agent: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    agent = _renamed_steps(agent)
+    agent = _renamed(agent)
     extras = {k: v for k, v in agent.items() if k not in known and not near(k, known)}
     options: object = agent.get("options", {})
     if not extras or not isinstance(options, dict):
@@ -81,12 +81,16 @@ def _move_extras(agent: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]
     return {**kept, "options": {**extras, **cast("dict[str, Any]", options)}}
 
 
-def _renamed_steps(agent: dict[str, Any]) -> dict[str, Any]:
-    """OpenCode's older name of `steps`."""
-    if "maxSteps" not in agent:
+_OTHER_NAMES: Final = {"maxSteps": "steps", "completionGate": "completion_gate"}
+"""Names under which other versions of the file know a setting of an agent."""
+
+
+def _renamed(agent: dict[str, Any]) -> dict[str, Any]:
+    """`agent` with its settings under their one name; where both stand, the proper one counts."""
+    if agent.keys().isdisjoint(_OTHER_NAMES):
         return agent
-    renamed = {"steps" if key == "maxSteps" else key: value for key, value in agent.items()}
-    return {**renamed, **{key: agent[key] for key in ("steps",) if key in agent}}
+    renamed = {_OTHER_NAMES.get(key, key): value for key, value in agent.items()}
+    return {**renamed, **{key: agent[key] for key in _OTHER_NAMES.values() if key in agent}}
 
 
 def _is(value: object) -> bool:

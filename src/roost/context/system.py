@@ -26,11 +26,18 @@ def system_prompt(
 ) -> tuple[str, ...]:
     """The blocks of the system prompt, the ones that change least first.
 
-    Nothing in it changes from step to step, so that providers can cache it.
+    Nothing in it changes from step to step, so that providers can cache it; what an agent adds to
+    the standard prompt comes late, so that changing the agent leaves the cache of the rest.
     """
-    base = agent.prompt or prompt_text("system_small" if model.small_prompt else "system")
     told = (f"Instructions from {one.path}:\n{one.text}" for one in instructions)
-    return (base, _environment(directory, root), *told, *([extra] if extra else ()))
+    last = (prompt_text(agent.remark) if agent.remark else "", extra or "")
+    return (_base(agent, model), _environment(directory, root), *told, *filter(None, last))
+
+
+def _base(agent: Agent, model: Model) -> str:
+    if agent.prompt:
+        return agent.prompt
+    return prompt_text("system_small" if model.small_prompt else agent.page or "system")
 
 
 def _environment(directory: Path, root: Path) -> str:

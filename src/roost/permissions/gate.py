@@ -15,6 +15,7 @@ from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions import asks
 from roost.permissions.asks import Ask, RejectedError
+from roost.permissions.lineage import evaluate_lineage
 from roost.permissions.models import Layer, PermissionRequest, Reply, Rule, Verdict
 from roost.permissions.rules import evaluate, settle_alone
 
@@ -35,6 +36,8 @@ class Requester(Struct, frozen=True):
     call_id: str
     project_id: str
     layers: tuple[Layer, ...]
+    above: tuple[tuple[Layer, ...], ...] = ()
+    """The layers of the actors above it, its parent's first: none of them may be overruled."""
 
 
 class Gate:
@@ -65,11 +68,12 @@ class Gate:
             await self._ask(request, verdict, by)
 
     async def _verdict(self, request: PermissionRequest, by: Requester) -> Verdict:
-        verdict = evaluate(request, by.layers)
+        lineage = (by.layers, *by.above)
+        verdict = evaluate_lineage(request, lineage)
         if verdict.action != "ask":
             return verdict
         known = await self._database.read(lambda db: asks.grants_of(db, by.project_id))
-        return evaluate(request, by.layers, _rules(known))
+        return evaluate_lineage(request, lineage, _rules(known))
 
     async def _ask(self, request: PermissionRequest, verdict: Verdict, by: Requester) -> None:
         shown = {

@@ -17,8 +17,8 @@ class Rule(Struct, frozen=True):
 
     permission: str
     pattern: str
-    """`@read-only` matches shell commands that are proved to change nothing, `@outside` paths that
-    are not in the project."""
+    """`@read-only` matches shell commands that are proved to change nothing, `@changing` those that
+    are not, `@outside` paths that are not in the project."""
     action: Action
 
 

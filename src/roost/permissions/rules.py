@@ -19,6 +19,7 @@ from roost.permissions.models import (
     Verdict,
 )
 from roost.permissions.wildcards import (
+    CHANGING,
     OUTSIDE,
     READ_ONLY,
     literal_start,
@@ -28,8 +29,11 @@ from roost.permissions.wildcards import (
 )
 
 _EDITING: Final = {"write", "edit", "multiedit", "patch", "apply_patch", "notebook_edit"}
-_STRICTNESS: Final[dict[Action, int]] = {"allow": 0, "ask": 1, "deny": 2}
+STRICTNESS: Final[dict[Action, int]] = {"allow": 0, "ask": 1, "deny": 2}
+"""How much an action forbids."""
 _NOTHING: Final = Traits()
+_KINDS: Final = {"*", READ_ONLY, CHANGING, OUTSIDE}
+"""Patterns that are about no text."""
 
 
 def permission_of(tool: str) -> str:
@@ -76,7 +80,7 @@ def evaluate(
         for pattern, trait in zip(request.patterns, traits, strict=True)
     )
     # A request about nothing asks: it was built wrongly, and silence is no consent.
-    strictest = max(decisions, key=lambda one: _STRICTNESS[one.action], default=None)
+    strictest = max(decisions, key=lambda one: STRICTNESS[one.action], default=None)
     action: Action = strictest.action if strictest else "ask"
     return Verdict(action, decisions, _reason(request, strictest))
 
@@ -109,7 +113,7 @@ def _decide(
         opinion = Decision(pattern, _weight(rule, layer, request), rule, layer.name)
         if opinion.action == "deny" and layer.binding:
             return opinion
-        loosens = _STRICTNESS[opinion.action] < _STRICTNESS[current.action]
+        loosens = STRICTNESS[opinion.action] < STRICTNESS[current.action]
         undecided = current.rule is None
         if not layer.tighten_only or undecided or not loosens:
             current = opinion
@@ -155,6 +159,8 @@ def _fits(rule: Rule, pattern: str, traits: Traits) -> bool:
         return True
     if rule.pattern == READ_ONLY:
         return traits.read_only
+    if rule.pattern == CHANGING:
+        return not traits.read_only
     if rule.pattern == OUTSIDE:
         return traits.outside
     if traits.opaque and rule.action == "allow":
@@ -175,11 +181,7 @@ def _unless_denied_in_part(
     for layer in layers:
         for rule in layer.rules:
             about = rule.action == "deny" and matches(rule.permission, request.permission)
-            if (
-                about
-                and rule.pattern not in {"*", READ_ONLY, OUTSIDE}
-                and _may_become(traits.stem, rule)
-            ):
+            if about and rule.pattern not in _KINDS and _may_become(traits.stem, rule):
                 return Decision(allowed.pattern, "ask", rule, layer.name)
     return allowed
 

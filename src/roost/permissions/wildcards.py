@@ -10,6 +10,7 @@ PATH_PERMISSIONS: Final = {"read", "edit", "list", "glob", "external_directory",
 """Permissions whose patterns are paths."""
 
 READ_ONLY: Final = "@read-only"
+CHANGING: Final = "@changing"
 OUTSIDE: Final = "@outside"
 
 

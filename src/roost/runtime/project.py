@@ -25,15 +25,12 @@ class Project(Struct, frozen=True, kw_only=True):
     loaded: Loaded
     guard: Guard
     instructions: tuple[Instruction, ...]
-
-    @property
-    def agents(self) -> dict[str, Agent]:
-        """Every agent by name."""
-        return agents(self.loaded.config)
+    agents: dict[str, Agent]
+    """Every agent by name."""
 
     def agent(self, name: str | None) -> Agent:
         """The agent `name`, or the default one. Raises `ConfigError`."""
-        return choose_agent(self.loaded.config, name)
+        return choose_agent(self.agents, name or self.loaded.config.default_agent)
 
 
 class Projects:
@@ -84,6 +81,7 @@ class Projects:
                 private=(self._paths.state / "servers", self._paths.trust_file),
             ),
             instructions=instructions,
+            agents=agents(loaded),
         )
 
     def _open_roots(self) -> tuple[Path, ...]:

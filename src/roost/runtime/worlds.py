@@ -27,6 +27,7 @@ from roost.llm.retry import RetryPolicy
 from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
+from roost.permissions.rules import rules_of
 from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
 from roost.sessions import store as sessions
@@ -248,6 +249,7 @@ class _Rules:
                 self._project.loaded.permissions,
                 self._home,
                 agent=agent.name,
+                agent_rules=rules_of(agent.permission, self._home),
                 session_rules=tuple(
                     msgspec.convert(rule, Rule) for rule in self._session.permission or ()
                 ),
@@ -258,9 +260,8 @@ class _Rules:
         """The tools that `agent` may see on `model`, the same ones at each step."""
         key = (agent.name, model.ref)
         if key not in self._tools:
-            self._tools[key] = tools_for(
-                self.layers(agent), model, interactive=self._settings.interactive
-            )
+            shown = tools_for(self.layers(agent), model, interactive=self._settings.interactive)
+            self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
         return self._tools[key]
 
 

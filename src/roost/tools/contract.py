@@ -94,6 +94,8 @@ class Tool(ABC, Generic[A]):
     """Calls that only read run side by side within a step."""
     permission: ClassVar[str]
     """The key under which rules speak of it: a deny of `*` takes it out of the model's sight."""
+    given: ClassVar[bool] = False
+    """The runtime gives it along with one prompt: no list of an agent's tools leaves it out."""
 
     @property
     def description(self) -> str:

@@ -36,6 +36,7 @@ PROGRESS_SECONDS = 0.5
 FIRST_PROGRESS_SECONDS = 0.05
 """A call that ends sooner shows no progress, only its result."""
 ABORTED = "The tool was stopped. It may have had effects; check before you repeat it."
+NOT_LISTED = "Not run: the agent {agent} does not use the tool {tool}."
 NOT_RUN = "Not run: a call before it in this step was refused by the user."
 
 
@@ -100,6 +101,7 @@ class _Run:
         self._recorder = recorder
         self._draft = draft
         self._part_id = draft.part.id
+        self._agent = world.resolve_agent(plan.info.agent)
         self._start = now_ms()
         self._input: dict[str, Any] = {}
         self._title: str | None = None
@@ -113,10 +115,15 @@ class _Run:
         """The step ends with this call: its result is stored with the end, in one transaction."""
 
     async def go(self) -> None:
+        name = self._draft.part.tool
+        tool = self._plan.tools.get(name)
+        if tool is not None and not tool.given and not self._agent.may_call(name):
+            await self.fail(NOT_LISTED.format(agent=self._agent.name, tool=name), denied=True)
+            return
         try:
             parsed = parse_call(
                 self._plan.tools,
-                self._draft.part.tool,
+                name,
                 self._draft.arguments,
                 complete=self._draft.complete,
             )
@@ -186,7 +193,7 @@ class _Run:
         world, place = self._world, self._world.place
         call = CallPlace(
             self._memory.claim,
-            world.resolve_agent(self._plan.info.agent),
+            self._agent,
             self._plan.info.id,
             self._draft.part.call_id,
         )

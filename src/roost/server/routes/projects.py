@@ -9,6 +9,7 @@ from roost.config.show import masked
 from roost.context.agents import Agent
 from roost.core.clock import now_ms
 from roost.permissions.layers import layers_for
+from roost.permissions.rules import rules_of
 from roost.runtime.project import Project
 from roost.server.commands import placeholders
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
@@ -67,7 +68,12 @@ async def list_agents(call: Call[NoQuery, None]) -> list[AgentView]:
 
 def _agent_view(agent: Agent, project: Project, home: Path) -> AgentView:
     provider, _, model = (agent.model or "").partition("/")
-    layers = layers_for(project.loaded.permissions, home, agent=agent.name)
+    layers = layers_for(
+        project.loaded.permissions,
+        home,
+        agent=agent.name,
+        agent_rules=rules_of(agent.permission, home),
+    )
     return AgentView(
         name=agent.name,
         mode=agent.mode,

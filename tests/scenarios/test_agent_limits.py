@@ -1,0 +1,55 @@
+"""Agents as the whole program runs them: what they see, and what they are refused."""
+
+from typing import Any
+
+import pytest
+from household import Household
+
+from scripted_model.scenario import Call, Parallel, scenario
+
+pytestmark = pytest.mark.scenario
+EDITS = [
+    Call("write", {"filePath": "new.txt", "content": "x"}),
+    Call("bash", {"command": "echo x>>f"}),
+    Call("bash", {"command": "git commit --allow-empty -m x"}),
+    Call("bash", {"command": "sed -i s/a/b/ f"}),
+    Call("bash", {"command": "echo x | tee f"}),
+]
+
+
+def states(house: Household, *calls: Call, agent: str) -> list[tuple[str, dict[str, Any]]]:
+    house.play(scenario(*calls, "done", scope="server"))
+    answer = house.prompt("go", "--agent", agent)
+    assert answer.code == 0, answer.err
+    return [(part["state"]["status"], part["state"]) for part in answer.tools()]
+
+
+def test_plan_changes_nothing_but_its_plans_even_with_yes(chat_house: Household) -> None:
+    house = chat_house
+    house.write("f", "a\n")
+    for status, state in states(house, *EDITS, agent="plan"):
+        assert status == "error"
+        assert "agent plan" in state["error"]
+    assert (house.project / "f").read_text() == "a\n"
+    assert sorted(path.name for path in house.project.iterdir()) == ["f"]
+    plan = Call("write", {"filePath": ".roost/plans/a.md", "content": "1. look\n"})
+    look = Call("bash", {"command": "cat f"})
+    assert [status for status, _ in states(house, plan, look, agent="plan")] == ["completed"] * 2
+    assert (house.project / ".roost/plans/a.md").read_text() == "1. look\n"
+
+
+def test_a_tool_that_is_not_on_the_list_is_neither_shown_nor_run(chat_house: Household) -> None:
+    house = chat_house
+    house.config["agent"] = {"reader": {"tool_allowlist": ["read", "grep"]}}
+    house.write("f", "a\n")
+    calls = Parallel((Call("bash", {"command": "ls"}), Call("read", {"filePath": "f"})))
+    house.play(scenario(calls, "done", scope="server"))
+    answer = house.prompt("go", "--agent", "reader")
+    assert [part["state"]["status"] for part in answer.tools()] == ["error", "completed"]
+    assert house.model.requests[0].request.tool_names == ("read", "grep")
+
+
+def test_a_subagent_cannot_be_talked_to(chat_house: Household) -> None:
+    done = chat_house.run("run", "--agent", "explore", "go")
+    assert done.returncode == 2
+    assert "subagent" in done.stderr
