@@ -90,9 +90,10 @@ class User:
     ) -> "subprocess.Popen[str]":
         """Start a command in a session of its own; `more` is for `Popen`."""
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+        program = streams.pop("program", ROOST)
         variables = {**self.environment, **streams.pop("env", {})}
         return subprocess.Popen(
-            [*ROOST, *words],
+            [*program, *words],
             env=variables,
             cwd=self.folder,
             stdin=stdin,

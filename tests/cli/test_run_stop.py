@@ -3,6 +3,7 @@
 import os
 import pty
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -53,23 +54,84 @@ def test_a_signal_during_a_command_ends_the_command(user: User, model: ScriptedM
     assert not _running(mark)
 
 
-def test_the_second_signal_ends_at_once_and_leaves_nothing_running(
+def test_the_second_signal_cuts_the_stop_short_and_the_result_is_still_told(
     user: User, model: ScriptedModel
 ) -> None:
     mark = f"sleep 13{os.getpid()}"
     model.use(scenario(Call("bash", {"command": f"trap '' TERM; {mark}; {mark}"}), "unused"))
-    process = user.start("run", "--yes", "go")
+    process = user.start("run", "--yes", "--format", "json", "go")
     _wait_for_process(mark)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
     began = time.monotonic()
-    assert ended(process).code == 130
-    assert time.monotonic() - began < 3
-    deadline = time.monotonic() + 5
-    while _running(mark) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not _running(mark)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    done = ended(process)
+    assert time.monotonic() - began < 1.9  # a command that defies SIGTERM is given 2 s
+    assert done.code == 130, done.err
+    assert done.result["outcome"] == "cancelled"
+    assert done.result["exit"] == 130
+    assert done.result["session"] is not None
+    assert done.kinds().count("result") == 1
+    _wait_until(lambda: not _running(mark), 5)
+
+
+def test_the_third_signal_ends_a_run_that_nobody_reads(user: User, model: ScriptedModel) -> None:
+    much = " ".join(str(number) for number in range(40_000))
+    model.use(lambda _: reply([Text(f"much to read {much}", size=4_000), Stall()]))
+    process = user.start("run", "--yes", "go")
+    assert process.stdout is not None
+    read_until(process.stdout, "much")
+    time.sleep(0.3)  # the pipe fills, and there is no event for that
+    for _ in range(3):
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.7)
+    assert process.wait(5) == 143
+    for stream in (process.stdout, process.stderr):
+        assert stream is not None
+        stream.close()
+
+
+UP = """\
+import sys
+from roost.cli.signals import end_at_once_on_signals
+end_at_once_on_signals()
+print("up", file=sys.stderr, flush=True)
+from roost.cli.main import main
+sys.exit(main())
+"""
+"""The command, and a word as soon as signals are heard: before it there is only Python."""
+
+
+@pytest.mark.parametrize("apart", [None, 0.001, 0.005, 0.02])
+def test_a_signal_at_any_moment_ends_with_its_code_and_with_a_result_or_with_nothing(
+    user: User, model: ScriptedModel, apart: float | None
+) -> None:
+    model.use(lambda _: reply([Text("half an answer"), Stall()]))
+    for moment in range(0, 400, 40):
+        process = user.start("run", "--format", "json", "go", program=[sys.executable, "-c", UP])
+        assert process.stderr is not None
+        read_until(process.stderr, "up")
+        for pause in (moment / 1000, *([apart] if apart is not None else [])):
+            time.sleep(pause)
+            process.send_signal(signal.SIGINT)
+        done = ended(process)
+        assert done.code == 130, (moment, done.out, done.err)
+        assert done.err.strip() == ""
+        assert not done.out or done.kinds().count("result") == 1
+        assert not done.out or done.result["exit"] == 130
+
+
+def test_a_signal_after_the_end_changes_no_exit_code(user: User, model: ScriptedModel) -> None:
+    model.use(lambda _: reply("done"))
+    for pause in (0.0, 0.005, 0.01, 0.015, 0.02, 0.03):
+        process = user.start("run", "--format", "json", "go")
+        assert process.stdout is not None
+        shown = read_until(process.stdout, '"type":"result"')
+        time.sleep(pause)
+        process.send_signal(signal.SIGINT)
+        done = ended(process)
+        assert done.code == 0, (pause, shown + done.out, done.err)
+        assert done.err == ""
 
 
 def test_a_session_whose_owner_was_killed_goes_on_at_once(user: User, model: ScriptedModel) -> None:

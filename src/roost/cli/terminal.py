@@ -5,6 +5,7 @@ import errno
 import os
 import select
 import stat
+import threading
 from collections.abc import Mapping
 from typing import Final, Literal, TextIO
 
@@ -83,6 +84,7 @@ class Output:
     def __init__(self, stream: TextIO | None, *, needed: bool = True) -> None:
         self._stream = stream
         self._needed = needed
+        self._writing = threading.Lock()
         self.broken = stream is None
         """Nobody reads any more; what is written is dropped."""
 
@@ -113,8 +115,9 @@ class Output:
             return
         data = text.encode(self._stream.encoding or "utf-8", "replace")
         try:
-            self._stream.flush()
-            _write_all(self._stream.fileno(), data)
+            with self._writing:
+                self._stream.flush()
+                _write_all(self._stream.fileno(), data)
         except ValueError:
             self.broken = True
         except OSError as error:
@@ -122,6 +125,11 @@ class Output:
                 what = f"the output cannot be written: {error.strerror}"
                 raise StorageError(what, hint="Free some space, or write elsewhere.") from error
             self.broken = True
+
+    def drain(self) -> None:
+        """Return when what another thread is writing has been written."""
+        with self._writing:
+            pass
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

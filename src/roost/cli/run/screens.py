@@ -15,7 +15,7 @@ from roost.cli.run.follow import Followed
 from roost.cli.run.json_view import JsonView
 from roost.cli.run.outcome import Ended, Usage, error_words, result_fields
 from roost.cli.run.sightings import Retrying, Sighting
-from roost.cli.run.text_view import Chunk, TextOptions, TextView
+from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView
 from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Output, is_regular_file, look_of
 from roost.core.text import terminal_safe
@@ -46,6 +46,14 @@ class Screen(Protocol):
         """It is over."""
         ...
 
+    def finish_now(self, finale: Finale) -> None:
+        """It is over, and the event loop is not waited for."""
+        ...
+
+    def drain(self) -> None:
+        """Return when what is being written has been written."""
+        ...
+
 
 class TextScreen:
     """The answer on stdout, everything else on stderr."""
@@ -56,8 +64,10 @@ class TextScreen:
         """Paths are shown relative to `directory`; `reader_left` is called when stdout breaks."""
         self._yes = yes
         self._reader_left = reader_left
-        self._answer = Output(sys.stdout)
-        self._notes = Output(sys.stderr, needed=False)
+        self._outputs: dict[Stream, Output] = {
+            "answer": Output(sys.stdout),
+            "notes": Output(sys.stderr, needed=False),
+        }
         self._look = look_of(sys.stderr, os.environ)
         self._view = TextView(
             TextOptions(
@@ -78,6 +88,19 @@ class TextScreen:
 
     async def finish(self, finale: Finale) -> None:
         """End the last line, name the error, and say how to go on."""
+        await self._write(self._last(finale))
+
+    def finish_now(self, finale: Finale) -> None:
+        """The same, without the event loop."""
+        for chunk in _merged(self._last(finale)):
+            self._outputs[chunk.stream].write(chunk.text)
+
+    def drain(self) -> None:
+        """Wait for what is being written."""
+        for output in self._outputs.values():
+            output.drain()
+
+    def _last(self, finale: Finale) -> list[Chunk]:
         chunks = self._view.close()
         if finale.end.error is not None:
             words = terminal_safe(error_words(finale.end.error))
@@ -88,13 +111,12 @@ class TextScreen:
             chunks += self._view.note(_denied(self._view.denied))
         for line in _footer(finale):
             chunks += self._view.note(self._look.paint(line, "dim"))
-        await self._write(chunks)
+        return chunks
 
     async def _write(self, chunks: list[Chunk]) -> None:
-        outputs = {"answer": self._answer, "notes": self._notes}
         for chunk in _merged(chunks):
-            await _write(outputs[chunk.stream], chunk.text)
-        if self._answer.lost:
+            await _write(self._outputs[chunk.stream], chunk.text)
+        if self._outputs["answer"].lost:
             self._reader_left()
 
 
@@ -160,9 +182,17 @@ class JsonScreen:
 
     async def finish(self, finale: Finale) -> None:
         """Write the error, if there is one, and the result."""
-        await self._write(self.last_lines(finale))
+        await self._write(self._last(finale))
 
-    def last_lines(self, finale: Finale) -> list[str]:
+    def finish_now(self, finale: Finale) -> None:
+        """The same, without the event loop."""
+        self._output.write("".join(self._last(finale)))
+
+    def drain(self) -> None:
+        """Wait for the lines that are being written."""
+        self._output.drain()
+
+    def _last(self, finale: Finale) -> list[str]:
         """The error, if there is one and it was not told before, and the result."""
         end = finale.end
         lines = self._view.error(end.error) if end.error is not None else []

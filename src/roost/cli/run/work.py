@@ -3,8 +3,6 @@
 import asyncio
 import logging
 import os
-import sys
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,18 +10,17 @@ import msgspec
 from msgspec import Struct
 
 from roost import __version__
-from roost.cli.failures import words_of
 from roost.cli.log import Log, logging_to
 from roost.cli.run.follow import Followed, Follower
-from roost.cli.run.outcome import Ended, Usage, ended, of_error
+from roost.cli.run.last_words import LastWords
+from roost.cli.run.outcome import Ended
 from roost.cli.run.prompt import PipedInput, full_prompt
 from roost.cli.run.request import RunOptions, open_session
-from roost.cli.run.screens import Finale, JsonScreen, Screen, TextScreen
+from roost.cli.run.screens import JsonScreen, Screen, TextScreen
 from roost.cli.run.sightings import Piece, Sighting
 from roost.cli.run.stopping import Stop, stopping
 from roost.cli.secrets import secrets_in, secrets_of
 from roost.cli.storage import tell_notes
-from roost.cli.terminal import Output
 from roost.cli.trusting import trust, withheld_words
 from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
@@ -44,29 +41,22 @@ class _Begun(Struct, frozen=True):
     prompt: PromptInput
     environ: Mapping[str, str]
     log: Log
+    last: LastWords
     notes: tuple[str, ...] = ()
 
 
 def work(given: dict[str, Any], piped: PipedInput) -> int:
     """Run the prompt. Raises `RoostError` for what stops it before a turn can begin."""
     options = msgspec.convert(given, RunOptions)
+    last = LastWords(json=options.format == "json")
     try:
-        return _prepared(options, piped)
+        return _prepared(options, piped, last)
     except Exception as error:
-        if options.format == "json":
-            _write_failure(error)
+        last.fail(error)
         raise
 
 
-def _write_failure(error: Exception) -> None:
-    """In JSON mode whoever reads stdout hears of this error too."""
-    known = error if isinstance(error, RoostError) else RoostError(words_of(error)[0])
-    screen = JsonScreen(None, thinking=False, reader_left=lambda: None)
-    finale = Finale(None, Followed(failure=known), of_error(known), Usage(), 0.0)
-    Output(sys.stdout).write("".join(screen.last_lines(finale)))
-
-
-def _prepared(options: RunOptions, piped: PipedInput) -> int:
+def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     options.check()
     environ = dict(os.environ)
     prompt = options.prompt(full_prompt(options.message, piped.text()))
@@ -80,26 +70,35 @@ def _prepared(options: RunOptions, piped: PipedInput) -> int:
         if options.trust:
             trust(directory, environ, paths)
         notes = (LEFT_OPEN,) if piped.left_open else ()
-        return asyncio.run(_run(_Begun(options, prompt, environ, log, notes)))
+        return asyncio.run(_run(_Begun(options, prompt, environ, log, last, notes)))
 
 
 async def _run(begun: _Begun) -> int:
-    options = begun.options
-    with stopping(options.time_limit) as stop:
-        async with Runtime.open(options.settings(begun.environ)) as runtime:
-            session = await _session(runtime, options)
-            screen = _screen(options, session, stop)
-            await _tell_notes(runtime, session, begun, screen)
-            logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
-            run = _Run(runtime, session, screen, stop)
-            try:
-                end = await run.go(begun.prompt)
-            finally:
-                if not run.heard and not options.resumes:
-                    # Nothing was said in it, so nobody would want to find it again.
-                    await runtime.delete_session(session.id)
+    last = begun.last
+    with stopping(begun.options.time_limit, last.abandon) as stop:
+        try:
+            end = await _in_runtime(begun, stop)
+        except Exception as error:
+            last.fail(error)  # while a signal cannot come in between
+            raise
     logger.info("ended: %s, exit code %d", end.outcome, end.code)
     return end.code
+
+
+async def _in_runtime(begun: _Begun, stop: Stop) -> Ended:
+    options = begun.options
+    async with Runtime.open(options.settings(begun.environ)) as runtime:
+        session = await _session(runtime, options)
+        screen = begun.last.screen = _screen(options, session, stop)
+        await _tell_notes(runtime, session, begun, screen)
+        logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
+        run = _Run(runtime, session, begun.last, stop)
+        try:
+            return await run.go(begun.prompt)
+        finally:
+            if not run.heard and not options.resumes:
+                # Nothing was said in it, so nobody would want to find it again.
+                await runtime.delete_session(session.id)
 
 
 async def _session(runtime: Runtime, options: RunOptions) -> Session:
@@ -135,25 +134,23 @@ async def _tell_notes(runtime: Runtime, session: Session, begun: _Begun, screen:
 class _Run:
     """One prompt in one session."""
 
-    def __init__(self, runtime: Runtime, session: Session, screen: Screen, stop: Stop) -> None:
+    def __init__(self, runtime: Runtime, session: Session, last: LastWords, stop: Stop) -> None:
+        assert last.screen is not None
         self._runtime = runtime
         self._session = session
         self._address = Address(session.id, MAIN)
-        self._screen = screen
+        self._screen = last.screen
+        self._last = last
         self._stop = stop
-        self._usage = Usage()
         self._counted: set[str] = set()
         self.heard = False
         """The prompt was accepted and not taken back: it stands in the session."""
 
     async def go(self, prompt: PromptInput) -> Ended:
         """Send `prompt`, show what follows, and tell how it ended. Raises `RoostError`."""
-        began = time.monotonic()
         followed = await self._follow(prompt)
-        end = ended(followed, self._stop.cause)
-        kept = self._session.id if self.heard else None
-        seconds = time.monotonic() - began
-        await self._screen.finish(Finale(kept, followed, end, self._usage, seconds))
+        self._last.session_id = self._session.id if self.heard else None
+        end = await self._last.finish(followed, self._stop)
         if not followed.gave_up:
             await self._linger()
         return end
@@ -167,6 +164,7 @@ class _Run:
             await self._runtime.resume_session(session_id)
             accepted = await self._runtime.prompt(session_id, prompt)
             self.heard = True
+            self._last.session_id = session_id
             follower = Follower(
                 self._runtime, self._address, accepted.message_id, news=news, stop=self._stop
             )
@@ -179,7 +177,7 @@ class _Run:
             part = sighting.part if isinstance(sighting, Piece) else None
             if isinstance(part, StepFinishPart) and part.id not in self._counted:
                 self._counted.add(part.id)
-                self._usage = self._usage.plus(part)
+                self._last.usage = self._last.usage.plus(part)
         await self._screen.show(sightings)
 
     async def _linger(self) -> None:
