@@ -1,0 +1,49 @@
+"""Whether a hook is for an actor. Pure."""
+
+from typing import Final
+
+from roost.config.hooks import HookPoint, Matcher
+from roost.config.pattern import name_pattern
+from roost.hooks.models import Mode
+
+BUILT_IN_AGENTS: Final = frozenset(
+    {
+        "main",
+        "build",
+        "plan",
+        "compose",
+        "orchestrator",
+        "general",
+        "explore",
+        "title",
+        "summary",
+        "compaction",
+        "checkpoint-writer",
+        "dream",
+        "distill",
+    }
+)
+"""Agents that a hook at `actor.*` does not see unless its matcher names them."""
+ANYONE: Final = Matcher(exclude_only=())
+"""Matches every actor."""
+
+
+def applies(matcher: Matcher | None, on: HookPoint, agent: str, mode: Mode) -> bool:
+    """Whether a hook with `matcher` runs at `on` for an actor of `mode` that runs as `agent`."""
+    if matcher is None:
+        matcher = Matcher() if on.startswith("actor.") else ANYONE
+    if matcher.mode is not None and matcher.mode != mode:
+        return False
+    if matcher.exclude_only is not None:
+        return agent not in matcher.exclude_only
+    return agent not in matcher.exclude and _chosen(matcher.agent, agent)
+
+
+def _chosen(wanted: str | tuple[str, ...] | None, agent: str) -> bool:
+    if wanted is None:
+        return agent not in BUILT_IN_AGENTS
+    if not isinstance(wanted, str):
+        return agent in wanted
+    if agent in BUILT_IN_AGENTS and agent not in wanted.split("|"):
+        return False
+    return name_pattern(wanted).matches(agent)
