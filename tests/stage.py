@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from roost.actors import claim as claims
 from roost.actors import store as actors
+from roost.actors.claim import IsDead
+from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Claim, Ending, Settled
 from roost.actors.send import send
 from roost.actors.settle import settle
@@ -22,7 +24,7 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.drain import drain
-from roost.inbox.models import Address, InboxRow, Letter, NoteBody, PromptBody, Receipt
+from roost.inbox.models import Address, Body, InboxRow, Letter, NoteBody, PromptBody, Receipt
 from roost.inbox.notices import NoticeBody
 from roost.sessions import store as sessions
 from roost.sessions import transcript
@@ -48,6 +50,15 @@ def everybody_lives(_owner: str) -> bool:
 
 def everybody_is_dead(_owner: str) -> bool:
     return True
+
+
+LIMITS = ActorLimits()
+
+
+def recover(tx: Transaction, is_dead: IsDead, limits: ActorLimits = LIMITS) -> list[Address]:
+    """Recover every actor; those that mail waits for."""
+    found = actors.restless(tx)
+    return [one for one in found if claims.recover_actor(tx, one, is_dead, limits)]
 
 
 class Stage:
@@ -106,9 +117,14 @@ class Stage:
             "owner": "proc_one",
             "is_dead": everybody_lives,
             "budgets": Budgets(),
+            "limits": LIMITS,
             **changes,
         }
         return self.do(lambda tx: claims.claim(tx, address or self.main, **given))
+
+    def recover(self, is_dead: IsDead, limits: ActorLimits = LIMITS) -> list[Address]:
+        """Recover every actor; those that mail waits for."""
+        return self.do(lambda tx: recover(tx, is_dead, limits))
 
     def drain(self, claim: Claim) -> list[Message]:
         def take(tx: Transaction) -> list[Message]:
@@ -163,10 +179,11 @@ def prompt(to: Address, text: str, *, message_id: str | None = None, **more: Any
 
 def note(to: Address, text: str, *, kind: Any = "message", **more: Any) -> Letter:
     """What another actor or the runtime says."""
-    body = NoteBody(text)
+    body: Body = NoteBody(text)
     if kind == "notice":
-        about = {"session_id": to.session_id, "actor_id": "helper-1"}
-        body = NoticeBody(notice="completed", result=text, **about)
+        body = NoticeBody(
+            notice="completed", session_id=to.session_id, actor_id="helper-1", result=text
+        )
     return Letter(receiver=to, kind=kind, body=body, **more)
 
 

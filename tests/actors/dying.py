@@ -5,7 +5,6 @@ from pathlib import Path
 
 from stage import Stage, note, prompt
 
-from roost.actors import claim as claims
 from roost.actors.cancel import request_cancel
 from roost.actors.owner import Owner
 
@@ -25,7 +24,7 @@ def live(stage: Stage, owner: Owner) -> None:
 
 
 def recover(stage: Stage, owner: Owner) -> None:
-    stage.do(lambda tx: claims.recover(tx, owner.is_dead))
+    stage.recover(owner.is_dead)
 
 
 if __name__ == "__main__":

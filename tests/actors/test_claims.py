@@ -24,7 +24,7 @@ def turns(stage: Stage) -> list[Turn]:
 
 
 def recover(stage: Stage, is_dead: claims.IsDead = everybody_is_dead) -> list[str]:
-    waiting = stage.do(lambda tx: claims.recover(tx, is_dead))
+    waiting = stage.recover(is_dead)
     return [address.actor_id for address in waiting]
 
 

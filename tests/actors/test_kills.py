@@ -17,7 +17,6 @@ from stage import (
     was_killed,
 )
 
-from roost.actors import claim as claims
 from roost.actors.owner import Owner
 from roost.core.ids import new_id
 from roost.inbox.models import Address
@@ -67,7 +66,7 @@ def leave_a_tool_running(stage: Stage, actor_id: str) -> None:
 
 
 def recover(stage: Stage, owner: Owner) -> list[Address]:
-    return stage.do(lambda tx: claims.recover(tx, owner.is_dead))
+    return stage.recover(owner.is_dead)
 
 
 def everything(stage: Stage) -> list[object]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from stage import HELPER, everybody_lives, furnish, note
+from stage import HELPER, LIMITS, everybody_lives, furnish, note, recover
 
 from roost.actors import claim as claims
 from roost.actors.models import Budgets, Claim
@@ -50,7 +50,12 @@ class Desk:
             await self.database.write(lambda tx, a=address: send(tx, note(a, "go")))
             claim = await self.database.write(
                 lambda tx, a=address: claims.claim(
-                    tx, a, owner="proc", is_dead=everybody_lives, budgets=Budgets()
+                    tx,
+                    a,
+                    owner="proc",
+                    is_dead=everybody_lives,
+                    budgets=Budgets(),
+                    limits=LIMITS,
                 )
             )
             assert claim is not None
@@ -247,12 +252,12 @@ def test_requests_of_turns_that_ended_are_withdrawn(tmp_path: Path) -> None:
             asyncio.create_task(outcome(desk.check("two", actor=HELPER))),
         ]
         await desk.open(2)
-        await desk.database.write(lambda tx: claims.recover(tx, lambda _owner: False))
+        await desk.database.write(lambda tx: recover(tx, lambda _owner: False))
         await desk.database.write(asks.withdraw_lost)
         assert len(await desk.open(2)) == 2
         await desk.database.write(lambda tx: asks.withdraw_open(tx, desk.claims[HELPER].turn.id))
         assert (await waiting[1]).startswith("rejected, stop")
-        await desk.database.write(lambda tx: claims.recover(tx, lambda _owner: True))
+        await desk.database.write(lambda tx: recover(tx, lambda _owner: True))
         await desk.database.write(asks.withdraw_lost)
         assert (await waiting[0]).startswith("rejected, stop")
 

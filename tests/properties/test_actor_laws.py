@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from stage import HELPER, Stage, assert_laws, note, prompt
 
-from roost.actors import claim as claims
+from roost.actors import store as actors
 from roost.actors.cancel import request_cancel
 from roost.actors.models import Claim
-from roost.core.errors import ConflictError, StaleFenceError
+from roost.core.errors import ConflictError, StaleFenceError, UsageError
 from roost.inbox import store as inbox
-from roost.inbox.models import Address
+from roost.inbox.models import RUNTIME_KINDS, Address
 
 WHO = st.sampled_from(["main", HELPER])
 OUTCOMES = st.sampled_from(["success", "success", "failure", "cancelled"])
@@ -72,8 +72,11 @@ class Household(RuleBasedStateMachine):
         if not self.accepted:
             return
         row_id = data.draw(st.sampled_from(self.accepted))
-        before = self.stage.read(lambda db: inbox.get(db, row_id)).state
-        if before == "queued":
+        row = self.stage.read(lambda db: inbox.get(db, row_id))
+        if row.kind in RUNTIME_KINDS:
+            with pytest.raises(UsageError):
+                self.stage.do(lambda tx: inbox.withdraw(tx, row_id))
+        elif row.state == "queued":
             self.stage.do(lambda tx: inbox.withdraw(tx, row_id))
         else:
             with pytest.raises(ConflictError):
@@ -157,19 +160,30 @@ class Household(RuleBasedStateMachine):
 
     @rule()
     def recover(self) -> None:
-        waiting = self.stage.do(lambda tx: claims.recover(tx, self.is_dead))
+        waiting = self.stage.recover(self.is_dead)
         free = [self.at(who) for who in ("main", HELPER) if who not in self.held]
         mail = [who for who in free if self.stage.read(lambda db, a=who: inbox.has_mail(db, a))]
-        assert sorted(waiting, key=str) == sorted(mail, key=str)
+        assert set(waiting) <= set(mail)
+        assert all(self.stage.actor(who).status == "pending" for who in mail)
 
     @invariant()
     def the_laws_hold(self) -> None:
+        known = set(self.accepted)
+        said = [row for row in self.stage.rows() if row.id not in known]
+        assert {row.kind for row in said} <= RUNTIME_KINDS
+        self.accepted += [row.id for row in said]
         assert_laws(self.stage, self.accepted)
+        self.each_ended_turn_has_one_notice()
         rows = self.stage.read(lambda db: db.all("SELECT id FROM message"))
         assert len({row["id"] for row in rows}) == len(rows)
         for who, claim in self.held.items():
             actor = self.stage.actor(self.at(who))
             assert (actor.owner, actor.fence) == (claim.actor.owner, claim.turn.fence)
+
+    def each_ended_turn_has_one_notice(self) -> None:
+        turns = self.stage.read(lambda db: actors.turns_of(db, self.at(HELPER)))
+        told = [row.sender_turn for row in self.stage.rows() if row.kind == "notice"]
+        assert sorted(map(str, told)) == sorted(t.id for t in turns if t.phase == "ended")
 
     def teardown(self) -> None:
         self.stage.close()

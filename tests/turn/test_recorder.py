@@ -9,7 +9,6 @@ import streaming
 from stage import Stage, answer_info, assert_laws, everybody_is_dead, prompt, run_python, was_killed
 from streaming import THOUGHT, WORDS, record, stream
 
-from roost.actors import claim as claims
 from roost.actors.models import Claim
 from roost.actors.owner import Owner
 from roost.core.errors import StaleFenceError
@@ -365,10 +364,10 @@ def test_a_kill_while_streaming_keeps_the_text_so_far_and_the_session_usable(
     process = run_python(STREAMING, str(stage.path), failpoint=f"{point}=kill")
     assert was_killed(process), process.stderr
     me = Owner(stage.path.parent / "owners")
-    stage.do(lambda tx: claims.recover(tx, me.is_dead))
+    stage.recover(me.is_dead)
     assert_laws(stage, accepted)
     history = stage.history()
-    stage.do(lambda tx: claims.recover(tx, me.is_dead))
+    stage.recover(me.is_dead)
     assert stage.history() == history
     me.close()
     if point == "step.begin":

@@ -1,12 +1,13 @@
-"""Asks a running turn to stop. The mark is a column, so it reaches other processes too."""
+"""Asks running turns to stop. The mark is a column, so it reaches other processes too."""
 
 import msgspec
 
-from roost.actors import store
+from roost.actors import family, store
 from roost.actors.models import Actor, CancelMode
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
+from roost.inbox import store as inbox
 from roost.inbox.models import Address
 
 
@@ -20,6 +21,27 @@ def request_cancel(
     actor = store.get(tx, address)
     if actor.status != "running" or turn_id not in {None, actor.current_turn}:
         return None
+    return _mark(tx, actor, mode)
+
+
+def cancel_tree(tx: Transaction, address: Address, mode: CancelMode) -> list[Actor]:
+    """Mark `address` and all that runs or is to run below it, peers included. Those marked.
+
+    One that is to run takes up its mail and ends cancelled without a call of its model. Since
+    spawning checks the mark of the spawning actor, nobody can appear below a marked one.
+    """
+    top = store.get(tx, address)
+    chosen = [top, *family.descendants(tx, address, at_work=True)]
+    return [_mark(tx, actor, mode) for actor in chosen if actor.status != "idle"]
+
+
+def cancel_foreground(tx: Transaction, address: Address, mode: CancelMode) -> list[Actor]:
+    """Mark the children of `address` that it waits for, and all that is at work below them."""
+    waited_for = [one for one in family.children(tx, address) if not one.background]
+    return [marked for one in waited_for for marked in cancel_tree(tx, one.address, mode)]
+
+
+def _mark(tx: Transaction, actor: Actor, mode: CancelMode) -> Actor:
     wanted: CancelMode = "forced" if "forced" in {mode, actor.cancel} else mode
     if actor.cancel == wanted:
         return actor
@@ -37,3 +59,16 @@ def request_cancel(
     )
     failpoint("cancel.written")
     return msgspec.structs.replace(actor, cancel=wanted)
+
+
+def hold(tx: Transaction, address: Address) -> None:
+    """Let only a person, or its parent, wake the actor: a person has stopped it.
+
+    What the runtime and other actors have to say waits, and is heard with the next words that
+    wake it.
+    """
+    tx.run(
+        "UPDATE actor SET held = 1 WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+    inbox.hush(tx, address)

@@ -5,13 +5,14 @@ from typing import Final
 
 import msgspec
 
-from roost.actors import store
-from roost.actors.models import Actor, Budgets, Claim, Reason, Turn
+from roost.actors import ending as endings
+from roost.actors import family, store
+from roost.actors.limits import ActorLimits
+from roost.actors.models import Actor, Budgets, Claim, Ending, Reason, Turn
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.db.transaction import Transaction
-from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.sessions import repair
@@ -36,9 +37,11 @@ def claim(
     owner: str,
     is_dead: IsDead,
     budgets: Budgets,
+    limits: ActorLimits,
     reason: Reason = "prompt",
 ) -> Claim | None:
-    """Take `address` for a new turn; None if another process holds it or nothing waits for it.
+    """Take `address` for a new turn; None if another process holds it, nothing waits for it, or
+    too many run already: then it stays pending.
 
     A process asks only for what it is not running. If its own name still stands there, the end of
     its last turn could not be stored, and the turn counts as interrupted.
@@ -49,9 +52,11 @@ def claim(
         return None
     took_over = actor.owner is not None
     if took_over:
-        end_interrupted(tx, actor)
+        actor = lose(tx, actor, limits)
     if not inbox.has_mail(tx, address) and reason != "resume":
         rest(tx, actor)
+        return None
+    if actor.cancel is None and _is_crowded(tx, actor, limits):
         return None
     failpoint("claim.before")
     repair.repair(tx, address.session_id, address.actor_id)
@@ -62,15 +67,15 @@ def claim(
         owner=owner,
         fence=turn.fence,
         lease_until=now + LEASE_MS,
-        cancel=None,
         retry=None,
         current_turn=turn.id,
         turns=turn.number,
         last_activity=now,
+        held=False,
     )
     tx.run(
         "UPDATE actor SET status = 'running', owner = ?, fence = ?, lease_until = ?,"
-        " cancel = NULL, retry = NULL, current_turn = ?, turns = ?, last_activity = ?"
+        " retry = NULL, current_turn = ?, turns = ?, last_activity = ?, held = 0, stalled = NULL"
         " WHERE session_id = ? AND actor_id = ?",
         (
             owner,
@@ -85,7 +90,14 @@ def claim(
     )
     store.tell_status(tx, held)
     failpoint("claim.end")
-    return Claim(held, turn, took_over)
+    return Claim(held, turn, took_over, limits)
+
+
+def _is_crowded(tx: Transaction, actor: Actor, limits: ActorLimits) -> bool:
+    """Whether a subagent has to wait until another one of its session has ended."""
+    if actor.mode != "subagent":
+        return False
+    return family.running_subagents(tx, actor.session_id) >= limits.running
 
 
 def _start_turn(tx: Transaction, actor: Actor, reason: Reason, budgets: Budgets, now: int) -> Turn:
@@ -117,27 +129,18 @@ def _start_turn(tx: Transaction, actor: Actor, reason: Reason, budgets: Budgets,
     return turn
 
 
-def end_interrupted(tx: Transaction, actor: Actor) -> None:
-    """Close the turn of an owner that is gone."""
-    now = now_ms()
-    changed = tx.run(
-        "UPDATE turn SET phase = 'ended', outcome = 'interrupted', ended = ?"
-        " WHERE id = ? AND phase != 'ended'",
-        (now, actor.current_turn),
-    )
-    if changed:
-        tx.emit(
-            Event(
-                "turn.ended",
-                {
-                    "sessionID": actor.session_id,
-                    "actorID": actor.actor_id,
-                    "turnID": actor.current_turn,
-                    "outcome": "interrupted",
-                },
-                session_id=actor.session_id,
-            )
-        )
+def lose(tx: Transaction, actor: Actor, limits: ActorLimits) -> Actor:
+    """Close the turn of an owner that is gone. The actor is given as it is then, not at rest.
+
+    What was being cancelled is cancelled; a background actor that goes on has mail for it.
+    """
+    if actor.current_turn is None:
+        return actor
+    ending = Ending(outcome="cancelled" if actor.cancel else "interrupted")
+    endings.deliver(tx, actor, actor.current_turn, ending, limits)
+    endings.close(tx, actor, actor.current_turn)
+    store.clear_cancel(tx, actor)
+    return msgspec.structs.replace(actor, cancel=None)
 
 
 def rest(tx: Transaction, actor: Actor) -> None:
@@ -145,22 +148,17 @@ def rest(tx: Transaction, actor: Actor) -> None:
     repair.repair(tx, actor.session_id, actor.actor_id)
     waiting = inbox.has_mail(tx, actor.address)
     status = "pending" if waiting else "idle"
+    cancel = actor.cancel if waiting else None
     tx.run(
-        "UPDATE actor SET status = ?, owner = NULL, cancel = NULL, retry = NULL,"
-        " fence = fence + 1 WHERE session_id = ? AND actor_id = ?",
-        (status, actor.session_id, actor.actor_id),
+        "UPDATE actor SET status = ?, owner = NULL, cancel = ?, retry = NULL, stalled = NULL,"
+        " waiting_until = NULL, fence = fence + 1 WHERE session_id = ? AND actor_id = ?",
+        (status, cancel, actor.session_id, actor.actor_id),
     )
     if actor.status != status:
         store.tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
 
 
-def recover(tx: Transaction, is_dead: IsDead, session_id: str | None = None) -> list[Address]:
-    """Recover every actor (of a session) in one transaction, and name those that mail waits for."""
-    found = store.restless(tx, session_id)
-    return [address for address in found if recover_actor(tx, address, is_dead)]
-
-
-def recover_actor(tx: Transaction, address: Address, is_dead: IsDead) -> bool:
+def recover_actor(tx: Transaction, address: Address, is_dead: IsDead, limits: ActorLimits) -> bool:
     """Close the turn of `address` if its owner is gone; whether mail waits for it then.
 
     An actor that a live process runs is left alone.
@@ -169,7 +167,7 @@ def recover_actor(tx: Transaction, address: Address, is_dead: IsDead) -> bool:
     if actor is None or actor.status == "idle" or is_held(actor, now_ms(), is_dead):
         return False
     if actor.owner is not None:
-        end_interrupted(tx, actor)
+        actor = lose(tx, actor, limits)
     rest(tx, actor)
     failpoint("recover.actor")
     return inbox.has_mail(tx, address)

@@ -1,5 +1,7 @@
 """The SQL of who spawned whom: numbers for ids, children, descendants, the running ones."""
 
+from collections.abc import Collection
+
 from roost.actors.models import Actor
 from roost.actors.store import actor_from_row
 from roost.db.transaction import Reader, Transaction
@@ -76,3 +78,11 @@ def pending_subagents(db: Reader, session_id: str) -> list[Address]:
         (session_id,),
     )
     return [Address(row["session_id"], row["actor_id"]) for row in rows]
+
+
+def pending_in(db: Reader, sessions: Collection[str]) -> list[Address]:
+    """The actors of `sessions` that are to run."""
+    rows = db.all("SELECT session_id, actor_id FROM actor WHERE status = 'pending'")
+    return [
+        Address(row["session_id"], row["actor_id"]) for row in rows if row["session_id"] in sessions
+    ]

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from roost.actors.limits import ActorLimits
 from roost.core.wire_names import wire_name
 from roost.inbox.models import Address
 from roost.sessions.models import MessageError
@@ -103,6 +104,14 @@ class Budgets(Struct, frozen=True):
         )
 
 
+class Terms(Struct, frozen=True, kw_only=True):
+    """Under which limits the turns of a session run."""
+
+    budgets: Budgets
+    """Of each turn."""
+    limits: ActorLimits
+
+
 class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """From waking to idle. Outcomes live here, never on the actor."""
 
@@ -137,6 +146,7 @@ class Claim(Struct, frozen=True):
     turn: Turn
     took_over: bool
     """An earlier owner's lease had run out."""
+    limits: ActorLimits = ActorLimits()
 
     @property
     def address(self) -> Address:
@@ -150,7 +160,12 @@ class Ending(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     result_message_id: str | None = None
     error: MessageError | None = None
+    gated: bool = False
+    """The actor was asked to report how its task went, and to leave no task of its own open."""
+    finalize: bool = False
+    """Something is to follow once the result is delivered; the actor does not sleep yet."""
 
 
-Settled = Literal["idle", "pending", "more"]
-"""`idle`: it sleeps; `pending`: the turn ended but mail waits; `more`: the turn goes on with it."""
+Settled = Literal["idle", "pending", "more", "finalizing"]
+"""`idle`: it sleeps; `pending`: the turn ended but mail waits; `more`: the turn goes on with it;
+`finalizing`: the result is delivered, and the turn goes on without it."""

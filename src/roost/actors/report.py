@@ -1,17 +1,18 @@
 """What a turn came to, for the actor's parent: its last words, its header, its open tasks."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors.header import Reported, parse_header
-from roost.actors.models import Actor, Outcome
+from roost.actors.models import Actor, Ending, Turn
 from roost.db.transaction import Reader
 from roost.inbox.models import Address
 from roost.inbox.notices import RESULT_LIMIT, NoticeBody, NoticeKind
 from roost.sessions import transcript
-from roost.sessions.models import AssistantInfo, Message, MessageError
+from roost.sessions.models import AssistantInfo, Message
 from roost.sessions.parts import TextPart
 from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL, Task
@@ -27,6 +28,12 @@ class Report(Struct, frozen=True):
     open_tasks: tuple[str, ...]
 
 
+NOTHING: Final = Report(None, "", "", ())
+"""Of an actor that reports to nobody."""
+_RECENT: Final = 20
+"""Messages in which last words are looked for."""
+
+
 def final_text(message: Message | None) -> str:
     """The words of a message of the model; the answer in a format, where there is one, as JSON."""
     if message is None or not isinstance(message.info, AssistantInfo):
@@ -37,16 +44,13 @@ def final_text(message: Message | None) -> str:
     return "\n\n".join(text.strip() for text in texts if text.strip())
 
 
-def last_words(db: Reader, address: Address, message_id: str | None) -> str:
-    """The words of the result, or the newest words of the slice if the result has none."""
-    message = transcript.find_message(db, address.session_id, message_id) if message_id else None
+def last_words(db: Reader, actor: Actor, turn_id: str, message_id: str | None) -> str:
+    """The words of the result, or the newest words of the turn if the result has none."""
+    message = transcript.find_message(db, actor.session_id, message_id) if message_id else None
     if text := final_text(message):
         return text
-    recent = transcript.load(db, address.session_id, address.actor_id, limit=_RECENT)
+    recent = transcript.load(db, actor.session_id, actor.actor_id, limit=_RECENT, turn_id=turn_id)
     return next((text for one in reversed(recent) if (text := final_text(one))), "")
-
-
-_RECENT = 20
 
 
 def owned_open(db: Reader, address: Address) -> list[Task]:
@@ -55,15 +59,15 @@ def owned_open(db: Reader, address: Address) -> list[Task]:
     return [one for one in listed if one.owner == address.actor_id and one.status not in TERMINAL]
 
 
-def report_of(db: Reader, actor: Actor, message_id: str | None, *, gated: bool) -> Report:
-    """The report of a turn that ends with the message `message_id`.
+def report_of(db: Reader, actor: Actor, turn: Turn, ending: Ending) -> Report:
+    """The report of a turn that ends so.
 
     Of a gated actor, tasks that are left open turn a success, or silence, into `partial`, and
     into `blocked` where each of them is blocked.
     """
-    text = last_words(db, actor.address, message_id)
+    text = last_words(db, actor, turn.id, ending.result_message_id)
     header = parse_header(text)
-    left = owned_open(db, actor.address) if gated else []
+    left = owned_open(db, actor.address) if ending.gated else []
     status = _reconciled(header.status, left)
     return Report(status, header.summary, text, tuple(f"{one.id} {one.summary}" for one in left))
 
@@ -75,36 +79,29 @@ def _reconciled(status: Reported | None, left: Sequence[Task]) -> Reported | Non
 
 
 def notice_of(
-    actor: Actor,
-    turn_id: str,
-    outcome: Outcome,
-    report: Report,
-    *,
-    gated: bool,
-    error: MessageError | None = None,
-    resumed: bool = False,
+    actor: Actor, turn: Turn, ending: Ending, report: Report, *, resumed: bool = False
 ) -> NoticeBody:
-    """The notice that tells the parent of `actor` how its turn ended."""
+    """The notice that tells the parent of `actor` how `turn` ended."""
     return NoticeBody(
-        notice=_kind(outcome, report.status, gated=gated),
+        notice=_kind(ending, report.status),
         session_id=actor.session_id,
         actor_id=actor.actor_id,
         agent=actor.agent,
         description=actor.description,
-        turn_id=turn_id,
-        turn=actor.turns,
+        turn_id=turn.id,
+        turn=turn.number,
         status=report.status or "",
         summary=report.summary,
         result=report.text[:RESULT_LIMIT],
         left_out=max(0, len(report.text) - RESULT_LIMIT),
-        error=error.message if error else "",
+        error=ending.error.message if ending.error else "",
         open_tasks=report.open_tasks,
         resumed=resumed,
     )
 
 
-def _kind(outcome: Outcome, status: Reported | None, *, gated: bool) -> NoticeKind:
-    match outcome:
+def _kind(ending: Ending, status: Reported | None) -> NoticeKind:
+    match ending.outcome:
         case "failure":
             return "failed"
         case "cancelled":
@@ -114,4 +111,4 @@ def _kind(outcome: Outcome, status: Reported | None, *, gated: bool) -> NoticeKi
         case "success":
             if status in {"failed", "blocked"}:
                 return "finished"
-            return "unreported" if gated and status is None else "completed"
+            return "unreported" if ending.gated and status is None else "completed"

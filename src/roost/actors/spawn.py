@@ -4,7 +4,7 @@ Every limit on the number of actors is checked here or at the claim, where it ca
 what tool was shown to whom decides nothing.
 """
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -23,18 +23,7 @@ from roost.sessions import transcript
 from roost.sessions.models import ModelName, NewSession
 from roost.sessions.parts import TextPart
 
-DEPTH_LIMIT: Final = 3
-"""Generations below the first actor of a tree."""
-CHILDREN_LIMIT: Final = 32
-"""Children of one actor that are at work at the same time."""
 ContextMode = Literal["none", "state", "full"]
-
-
-class SpawnLimits(Struct, frozen=True):
-    """How many actors there may be."""
-
-    depth: int = DEPTH_LIMIT
-    children: int = CHILDREN_LIMIT
 
 
 class Brief(Struct, frozen=True, kw_only=True):
@@ -59,13 +48,13 @@ class Brief(Struct, frozen=True, kw_only=True):
     """The only tools that it may use; None: those of its agent."""
 
 
-def spawn(tx: Transaction, parent: Claim, brief: Brief, limits: SpawnLimits) -> Actor:
+def spawn(tx: Transaction, parent: Claim, brief: Brief) -> Actor:
     """Make a subagent in the parent's session: its own slice and inbox, its brief in it.
 
     Raises `UsageError` with words for the model where a limit stands against it, and
     `StaleFenceError` when the parent's turn is not its own any more.
     """
-    holder = _may_spawn(tx, parent, limits)
+    holder = _may_spawn(tx, parent)
     failpoint("spawn.before")
     actor_id = f"{brief.agent}-{family.next_number(tx, holder.session_id, brief.agent)}"
     child = _child(holder, brief, Address(holder.session_id, actor_id), "subagent")
@@ -74,14 +63,12 @@ def spawn(tx: Transaction, parent: Claim, brief: Brief, limits: SpawnLimits) -> 
     return _briefed(tx, parent, child, brief)
 
 
-def spawn_peer(
-    tx: Transaction, parent: Claim, brief: Brief, limits: SpawnLimits, session: NewSession
-) -> Actor:
+def spawn_peer(tx: Transaction, parent: Claim, brief: Brief, session: NewSession) -> Actor:
     """Make a peer: a session of its own that goes on living. Its actor id is the session's id.
 
     Raises as `spawn` does.
     """
-    holder = _may_spawn(tx, parent, limits)
+    holder = _may_spawn(tx, parent)
     failpoint("spawn.before")
     made = sessions.create(tx, msgspec.structs.replace(session, parent_id=holder.session_id))
     child = _child(holder, brief, Address(made.id, made.id), "peer")
@@ -90,7 +77,8 @@ def spawn_peer(
     return _briefed(tx, parent, child, brief)
 
 
-def _may_spawn(tx: Transaction, parent: Claim, limits: SpawnLimits) -> Actor:
+def _may_spawn(tx: Transaction, parent: Claim) -> Actor:
+    limits = parent.limits
     holder = store.check_fence(tx, parent)
     if holder.mode == "subagent":
         raise UsageError(
@@ -159,7 +147,7 @@ def _briefed(tx: Transaction, parent: Claim, child: Actor, brief: Brief) -> Acto
         body=body,
         sender=parent.address,
         sender_turn=parent.turn.id,
-        hops=parent.turn.hops + 1,
+        hops=store.get_turn(tx, parent.turn.id).hops + 1,
     )
     send(tx, letter)
     failpoint("spawn.briefed")

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from roost.actors.models import Actor, Budgets, Claim, RetryState, Status, Turn
+from roost.actors.models import Actor, Budgets, Claim, Ending, RetryState, Status, Turn
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
@@ -240,6 +240,24 @@ def get_turn(db: Reader, turn_id: str) -> Turn:
     return turn_from_row(row)
 
 
+def set_outcome(
+    tx: Transaction, turn: Turn, ending: Ending, status: str | None, summary: str
+) -> None:
+    """Write how a turn came out; it is then in phase `finalizing`."""
+    tx.run(
+        "UPDATE turn SET phase = 'finalizing', outcome = ?, result_message_id = ?, error = ?,"
+        " reported_status = ?, summary = ? WHERE id = ?",
+        (
+            ending.outcome,
+            ending.result_message_id,
+            _as_json(ending.error),
+            status,
+            summary or None,
+            turn.id,
+        ),
+    )
+
+
 def has_ended(db: Reader, turn_id: str) -> bool:
     """Whether there is such a turn and it has ended."""
     row = db.one("SELECT phase FROM turn WHERE id = ?", (turn_id,))
@@ -255,7 +273,7 @@ def turns_of(db: Reader, address: Address) -> list[Turn]:
     return [turn_from_row(row) for row in rows]
 
 
-def check_fence(tx: Transaction, claim: Claim) -> Actor:
+def check_fence(tx: Reader, claim: Claim) -> Actor:
     """The actor as it is now, if `claim` still holds it.
 
     Every write of a turn starts with this. Raises `StaleFenceError` when another process took the
@@ -274,14 +292,61 @@ def save_progress(
     tx: Transaction, claim: Claim, *, budgets: Budgets, steps: int, tokens: int, cost: float
 ) -> None:
     """Store what the turn has used; `tokens` and `cost` are sums over its steps."""
-    now = now_ms()
     tx.run(
         "UPDATE turn SET budgets = ?, steps = ?, tokens = ?, cost = ? WHERE id = ?",
         (msgspec.json.encode(budgets).decode(), steps, tokens, cost, claim.turn.id),
     )
+    note_activity(tx, claim)
+
+
+def note_activity(tx: Transaction, claim: Claim) -> None:
+    """A sign of life: whoever was told that the actor is silent learns of its next silence anew."""
     tx.run(
-        "UPDATE actor SET last_activity = ? WHERE session_id = ? AND actor_id = ?",
-        (now, claim.address.session_id, claim.address.actor_id),
+        "UPDATE actor SET last_activity = ?, stalled = NULL WHERE session_id = ? AND actor_id = ?",
+        (now_ms(), claim.address.session_id, claim.address.actor_id),
+    )
+
+
+def set_waiting(tx: Transaction, claim: Claim, until: int | None) -> None:
+    """Show until when the actor waits for mail; None: it does not."""
+    tx.run(
+        "UPDATE actor SET waiting_until = ?, last_activity = ?"
+        " WHERE session_id = ? AND actor_id = ?",
+        (until, now_ms(), claim.address.session_id, claim.address.actor_id),
+    )
+
+
+def set_resumed(tx: Transaction, actor: Actor, times: int) -> None:
+    """Remember how often in a row the actor went on after its process had died."""
+    tx.run(
+        "UPDATE actor SET resumed = ? WHERE session_id = ? AND actor_id = ?",
+        (times, actor.session_id, actor.actor_id),
+    )
+
+
+def clear_cancel(tx: Transaction, actor: Actor) -> None:
+    """Forget that the actor was to stop: the turn that was to has ended."""
+    tx.run(
+        "UPDATE actor SET cancel = NULL WHERE session_id = ? AND actor_id = ?",
+        (actor.session_id, actor.actor_id),
+    )
+
+
+def set_hops(tx: Transaction, turn_id: str, hops: int) -> None:
+    """Remember how many messages from actor to actor led to the turn."""
+    tx.run("UPDATE turn SET hops = ? WHERE id = ?", (hops, turn_id))
+
+
+def end_turn(tx: Transaction, turn: Turn, now: int) -> None:
+    """Put a turn into its last phase."""
+    tx.run("UPDATE turn SET phase = 'ended', ended = ? WHERE id = ?", (now, turn.id))
+
+
+def set_stalled(tx: Transaction, actor: Actor, since: int) -> None:
+    """Remember that the parent knows of the silence."""
+    tx.run(
+        "UPDATE actor SET stalled = ? WHERE session_id = ? AND actor_id = ?",
+        (since, actor.session_id, actor.actor_id),
     )
 
 

@@ -115,12 +115,19 @@ class Bus:
         self._subscriptions: set[Subscription] = set()
         self._ring: deque[Event] = deque()
         self._ring_bytes = 0
+        self._listeners: list[Callable[[Event], None]] = []
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Call `listener` with every event but deltas, at once and in order. It must not raise."""
+        self._listeners.append(listener)
 
     def publish(self, events: Iterable[Event]) -> None:
         """Offer `events` to every subscriber, in order."""
         for event in events:
             if not isinstance(event, Delta):
                 self._remember(event)
+                for listener in self._listeners:
+                    listener(event)
             for subscription in self._subscriptions:
                 subscription.offer(event)
 

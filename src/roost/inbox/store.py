@@ -187,8 +187,11 @@ def as_message(row: InboxRow) -> Message:
 
 
 def provenance(rows: Sequence[InboxRow]) -> dict[str, Any]:
-    """Where a message comes from that no person wrote."""
-    return {"inbox": [{"id": row.id, "kind": row.kind} for row in rows]}
+    """Where a message comes from that no person wrote, and the most hops that led to it."""
+    return {
+        "inbox": [{"id": row.id, "kind": row.kind} for row in rows],
+        "hops": max(row.hops for row in rows),
+    }
 
 
 def from_row(row: sqlite3.Row) -> InboxRow:
@@ -307,6 +310,15 @@ def has_mail(db: Reader, receiver: Address) -> bool:
             (receiver.session_id, receiver.actor_id),
         )
         is not None
+    )
+
+
+def hush(tx: Transaction, receiver: Address) -> None:
+    """Let what waits for an actor, prompts apart, start no turn of itself."""
+    tx.run(
+        "UPDATE inbox SET wake = 0 WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND kind != 'prompt'",
+        (receiver.session_id, receiver.actor_id),
     )
 
 

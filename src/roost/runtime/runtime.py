@@ -63,8 +63,15 @@ class Runtime:
         self.database = database
         self.bus = bus
         self.projects = Projects(paths, settings)
-        self.scheduler = Scheduler(database, bus, owner, recover_all=settings.recover_all)
         self.worlds = Worlds(self.projects, database, bus, paths, settings)
+        self.scheduler = Scheduler(
+            database,
+            bus,
+            owner,
+            world_of=self.worlds.world_of,
+            terms_of=self.worlds.terms_of,
+            recover_all=settings.recover_all,
+        )
         self._titles = Titles(self.worlds, database)
 
     @classmethod
@@ -83,7 +90,7 @@ class Runtime:
         in_order = False
         try:
             runtime = cls(paths, settings, database, bus, owner)
-            await runtime.scheduler.start(runtime.worlds.world_of, runtime.worlds.budgets_of)
+            await runtime.scheduler.start()
             try:
                 yield runtime
             finally:

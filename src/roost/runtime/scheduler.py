@@ -10,9 +10,12 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from roost.actors import claim as claims
+from roost.actors import family, liveness
 from roost.actors import store as actors
-from roost.actors.models import Actor, Budgets, Claim, Reason
+from roost.actors.limits import ActorLimits
+from roost.actors.models import Actor, Budgets, Claim, Reason, Terms
 from roost.actors.owner import Owner
+from roost.core.clock import now_ms
 from roost.core.errors import RoostError, StorageError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
@@ -34,21 +37,39 @@ BUSY_SECONDS: Final = 0.5
 """Pauses in seconds between turns of one actor that each end sooner than `BUSY_SECONDS`."""
 RECOVER_SECONDS: Final = 5.0
 """How often a server looks for turns whose process died."""
+GRACE_SECONDS: Final = 60.0
+"""How long a turn that was asked to stop gracefully may take to report, before it is forced."""
 
 WorldOf = Callable[[Address], Awaitable[World]]
-BudgetsOf = Callable[[str], Awaitable[Budgets]]
+TermsOf = Callable[[str], Awaitable[Terms]]
 
 
 class Scheduler:
-    """The actors that this process runs, from `start` to `close`."""
+    """The actors that this process runs, from `start` to `close`.
+
+    Whoever is sent mail that wakes is woken here, whatever sent it: the news of a commit is what
+    the scheduler goes by.
+    """
 
     def __init__(
-        self, database: Database, bus: Bus, owner: Owner, *, recover_all: bool = False
+        self,
+        database: Database,
+        bus: Bus,
+        owner: Owner,
+        *,
+        world_of: WorldOf,
+        terms_of: TermsOf,
+        recover_all: bool = False,
     ) -> None:
+        """`terms_of` takes a session id."""
         self._database = database
         self._bus = bus
         self._owner = owner
+        self._world_of = world_of
+        self._terms_of = terms_of
         self._recover_all = recover_all
+        self._sessions: set[str] = set()
+        """Those of which a turn ran here: their mail is looked after, whichever process sent it."""
         self._running: dict[Address, TurnRun] = {}
         self._waking: dict[Address, asyncio.Task[None]] = {}
         self._group = asyncio.TaskGroup()
@@ -57,14 +78,11 @@ class Scheduler:
         self._background: list[asyncio.Task[None]] = []
         self.in_order = True
         """Every turn that began here has its end in the database."""
-        self.world_of: WorldOf
-        self.budgets_of: BudgetsOf
 
-    async def start(self, world_of: WorldOf, budgets_of: BudgetsOf) -> None:
-        """Begin to renew leases; `budgets_of` takes a session id."""
-        self.world_of = world_of
-        self.budgets_of = budgets_of
+    async def start(self) -> None:
+        """Begin to renew leases, and to wake who is sent mail."""
         await self._group.__aenter__()
+        self._bus.listen(self._hear)
         self._background.append(self._group.create_task(self._beat()))
         if self._recover_all:
             self._background.append(self._group.create_task(self._recover_regularly()))
@@ -114,14 +132,25 @@ class Scheduler:
                 self.wake(address)
         await self._database.write(withdraw_lost)
 
+    def _hear(self, event: Event) -> None:
+        """Wake whom a commit sent mail to, and stop whom it marked for a forced stop."""
+        if event.type == "inbox.arrived":
+            row = event.properties["row"]
+            if row.wake:
+                self.wake(row.receiver, "mail")
+        elif event.type == "actor.cancelling":
+            address = Address(event.properties["sessionID"], event.properties["actorID"])
+            if event.properties["mode"] == "forced":
+                self.stop(address)
+            self.wake(address, "mail")  # one that was still to run ends without running
+
     async def _recovered(self, address: Address) -> bool:
         """Recover one actor; a fault of its rows stays its own."""
-
-        def mend(tx: Transaction) -> bool:
-            return claims.recover_actor(tx, address, self._owner.is_dead)
-
         try:
-            return await self._database.write(mend)
+            limits = await self._limits_of(address.session_id)
+            return await self._database.write(
+                lambda tx: claims.recover_actor(tx, address, self._owner.is_dead, limits)
+            )
         except StorageError:
             raise
         except Exception:
@@ -151,7 +180,7 @@ class Scheduler:
     async def _one_turn(self, address: Address, reason: Reason) -> bool:
         """Run one turn; whether another is due."""
         try:
-            world = await self.world_of(address)
+            world = await self._world_of(address)
             claimed = await self._claim(address, reason)
             return claimed is not None and await self._run(world, claimed)
         except StorageError as error:
@@ -171,7 +200,8 @@ class Scheduler:
         logger.error("%s: %s", address.session_id, error.message)
 
         def fail(tx: Transaction) -> None:
-            claimed = self._claimed(tx, address, reason, Budgets())
+            terms = Terms(budgets=Budgets(), limits=ActorLimits())
+            claimed = self._claimed(tx, address, reason, terms)
             if claimed is not None:
                 refuse(tx, claimed, error)
 
@@ -182,16 +212,32 @@ class Scheduler:
         except Exception:
             logger.exception("the turn of %s could not be refused", address.actor_id)
 
+    async def _limits_of(self, session_id: str) -> ActorLimits:
+        """The limits of a session's actors; the built-in ones if its folder is gone or faulty."""
+        try:
+            return (await self._terms_of(session_id)).limits
+        except StorageError:
+            raise
+        except RoostError:
+            return ActorLimits()
+
     async def _claim(self, address: Address, reason: Reason) -> Claim | None:
-        budgets = await self.budgets_of(address.session_id)
-        return await self._database.write(lambda tx: self._claimed(tx, address, reason, budgets))
+        terms = await self._terms_of(address.session_id)
+        self._sessions.add(address.session_id)
+        return await self._database.write(lambda tx: self._claimed(tx, address, reason, terms))
 
     def _claimed(
-        self, tx: Transaction, address: Address, reason: Reason, budgets: Budgets
+        self, tx: Transaction, address: Address, reason: Reason, terms: Terms
     ) -> Claim | None:
         owner = self._owner
         return claims.claim(
-            tx, address, owner=owner.id, is_dead=owner.is_dead, budgets=budgets, reason=reason
+            tx,
+            address,
+            owner=owner.id,
+            is_dead=owner.is_dead,
+            budgets=terms.budgets,
+            limits=terms.limits,
+            reason=reason,
         )
 
     async def _run(self, world: World, claimed: Claim) -> bool:
@@ -202,6 +248,15 @@ class Scheduler:
             return await run.run() == "pending"
         finally:
             self._running.pop(address, None)
+            if claimed.actor.mode == "subagent" and not self._closing:
+                await self._wake_crowded(address.session_id)
+
+    async def _wake_crowded(self, session_id: str) -> None:
+        """Wake the subagents of a session that had to wait for others to end."""
+        for address in await self._database.read(
+            lambda db: family.pending_subagents(db, session_id)
+        ):
+            self.wake(address, "mail")
 
     def _report(self, address: Address, error: StorageError) -> None:
         """Tell clients that the database cannot be written; no transaction could carry this."""
@@ -217,20 +272,49 @@ class Scheduler:
         self._owner.remove_dead(await self._database.read(actors.owners))
         while True:
             await asyncio.sleep(claims.RENEW_SECONDS)
-            if not self._running:
-                continue
             try:
-                held = await self._database.write(self._renew)
+                await self._look_after_sessions()
+                if self._running:
+                    await self._look_after_turns()
             except StorageError as error:
                 logger.warning("leases were not renewed: %s", error.message)
+
+    async def _look_after_sessions(self) -> None:
+        """Wake those whom another process, or one that is gone, left with mail."""
+        sessions = self._sessions
+        if not sessions:
+            return
+        found = await self._database.read(lambda db: family.pending_in(db, sessions))
+        for address in found:
+            self.wake(address, "mail")
+
+    async def _look_after_turns(self) -> None:
+        """Renew the leases, and end what another process stopped or took over."""
+        held = await self._database.write(self._renew)
+        for actor in held:
+            run = self._running.get(actor.address)
+            if run is None or run.claim.turn.id != actor.current_turn:
                 continue
-            for actor in held:
-                if actor.cancel == "forced":
-                    self.stop(actor.address, actor.current_turn)
-            fences = {actor.address: actor.fence for actor in held}
-            for address, run in list(self._running.items()):
-                if fences.get(address) != run.claim.turn.fence:
-                    run.stop()  # another process took the actor over: its tools must not go on
+            if actor.cancel == "forced" or (actor.cancel and run.asked_to_stop(GRACE_SECONDS)):
+                run.stop()
+        fences = {actor.address: actor.fence for actor in held}
+        for address, run in list(self._running.items()):
+            if fences.get(address) != run.claim.turn.fence:
+                run.stop()  # another process took the actor over: its tools must not go on
+        await self._tell_of_stalls(held)
+
+    async def _tell_of_stalls(self, held: list[Actor]) -> None:
+        for session_id in {actor.session_id for actor in held if liveness.is_watched(actor)}:
+            limit = (await self._limits_of(session_id)).stall_seconds
+            silent = [
+                actor
+                for actor in held
+                if actor.session_id == session_id and liveness.is_stalled(actor, now_ms(), limit)
+            ]
+            if silent:
+                await self._database.write(
+                    lambda tx, silent=silent: liveness.tell_of_stalls(tx, silent)
+                )
 
     def _renew(self, tx: Transaction) -> list[Actor]:
         return claims.renew(tx, self._owner.id)

@@ -8,7 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from roost.actors import store as actors
-from roost.actors.models import Budgets
+from roost.actors import trees
+from roost.actors.limits import ActorLimits
+from roost.actors.models import Budgets, Terms
+from roost.config.models import LimitsConfig
 from roost.config.paths import Paths
 from roost.config.show import is_secret
 from roost.context.agents import Agent
@@ -18,8 +21,16 @@ from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
 from roost.inbox.models import Address
-from roost.llm.choice import choose, default_ref, small_model
+from roost.llm.choice import choose, default_ref
 from roost.llm.client import ModelClient
+from roost.llm.groups import (
+    LIST_LIMIT,
+    ListedChoice,
+    is_derived,
+    list_models,
+    resolve_model_name,
+    small_model,
+)
 from roost.llm.known_providers import known_key_variables
 from roost.llm.models import Model
 from roost.llm.resolve import ModelSettings, resolve
@@ -113,16 +124,22 @@ class Worlds:
             reap=shell.reap,
         )
 
-    async def budgets_of(self, session_id: str) -> Budgets:
-        """The limits of a new turn: built in, then config, then this process's settings."""
+    async def terms_of(self, session_id: str) -> Terms:
+        """The limits of a session: built in, then config, then this process's settings."""
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
-        config = project.loaded.config.limits
+        config = project.loaded.config
+        return Terms(budgets=self._budgets(config.limits), limits=ActorLimits.of(config.actors))
+
+    def _budgets(self, config: LimitsConfig) -> Budgets:
         configured = {
             limits.STEPS: config.steps,
             limits.TOKENS: config.tokens,
             limits.COST: config.cost,
             limits.SECONDS: config.seconds,
+            trees.TOKENS: config.tree_tokens,
+            trees.COST: config.tree_cost,
+            trees.SECONDS: config.tree_seconds,
         }
         configured |= dict.fromkeys(REFILLED_BY_A_PERSON, config.nudges)
         given = {name: float(value) for name, value in configured.items() if value is not None}
@@ -159,14 +176,29 @@ class Worlds:
         """
         settings, environment = _settings(project), self.settings.environment
         ref = wanted or settings.model or default_ref(settings, environment)
-        if ref:
-            self._model(project, ref)
+        if ref and not is_derived(ref, settings):
+            found = self._model(project, ref)
         else:
-            found = (await choose(None, settings, environment, self.models)).model
-            ref = found.ref
-            self._models[project.directory, ref] = found
-        provider, _, model = ref.partition("/")
-        return ModelName(provider, model)
+            found = (await choose(ref, settings, environment, self.models)).model
+            self._models[project.directory, found.ref] = found
+        return ModelName.of(found.ref)
+
+    def model_named(self, project: Project, name: str, beside: ModelName) -> ModelName:
+        """What a group, `provider/model` or bare name means to an actor that runs on `beside`.
+
+        Raises `UsageError` or `ConfigError`, with words for whoever chose it.
+        """
+        current, settings = self._model(project, beside.ref), _settings(project)
+        found = resolve_model_name(name, current, settings, self.settings.environment)
+        return ModelName.of(found.ref)
+
+    def models_to_choose(
+        self, project: Project, beside: ModelName, *, vision: bool | None, limit: int = LIST_LIMIT
+    ) -> list[ListedChoice]:
+        """See `list_models`."""
+        current, settings = self._model(project, beside.ref), _settings(project)
+        environment = self.settings.environment
+        return list_models(current, settings, environment, vision=vision, limit=limit)
 
     def _model(self, project: Project, ref: str) -> Model:
         key = (project.directory, ref)

@@ -205,21 +205,26 @@ def load(
     *,
     limit: int | None = None,
     before: int | None = None,
+    turn_id: str | None = None,
 ) -> list[Message]:
     """The messages of one actor (None: of all), oldest first, streaming text as far as saved.
 
-    With `limit` only the newest so many; with `before` only those with a smaller `seq`.
+    With `limit` only the newest so many; with `before` only those with a smaller `seq`; with
+    `turn_id` only those of that turn.
     """
     rows = db.all(
         "SELECT id, data FROM message WHERE session_id = ?"
         " AND (? IS NULL OR actor_id = ?) AND (? IS NULL OR seq < ?)"
-        " ORDER BY seq DESC LIMIT ?",
-        (session_id, actor_id, actor_id, before, before, -1 if limit is None else limit),
+        " AND (? IS NULL OR turn_id = ?) ORDER BY seq DESC LIMIT ?",
+        (
+            *(session_id, actor_id, actor_id, before, before),
+            *(turn_id, turn_id, -1 if limit is None else limit),
+        ),
     )
     rows.reverse()
     if not rows:
         return []
-    if limit is None and before is None:
+    if limit is None and before is None and turn_id is None:
         parts = db.all(
             "SELECT p.data FROM part p JOIN message m ON m.id = p.message_id"
             " WHERE m.session_id = ? AND (? IS NULL OR m.actor_id = ?)"

@@ -2,12 +2,15 @@
 transaction.
 """
 
+from typing import assert_never
+
 import msgspec
 
+from roost.actors import trees
 from roost.actors.models import Ending, Outcome, Settled
 from roost.actors.send import send
 from roost.actors.settle import settle
-from roost.actors.store import check_fence, save_progress, tell_error
+from roost.actors.store import check_fence, save_progress, set_waiting, tell_error
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
 from roost.db.transaction import Transaction
@@ -17,7 +20,7 @@ from roost.sessions import repair, transcript
 from roost.sessions.models import AssistantInfo, Message, MessageError
 from roost.turn.intake import Taken, received, take
 from roost.turn.memory import Memory
-from roost.turn.models import Action, Facts, Inject, Sample, Stop
+from roost.turn.models import Action, Facts, Inject, Sample, Stop, Wait
 from roost.turn.sampler import Step
 from roost.turn.world import World
 
@@ -25,15 +28,21 @@ STOPPED = MessageError("MessageAbortedError", {"message": "Stopped by the user"}
 ENDED = MessageError("MessageAbortedError", {"message": "The process was asked to end"})
 
 
-async def apply(world: World, memory: Memory, step: Step | None, action: Action) -> Facts | Settled:
+OUT_OF_TIME = MessageError("LimitError", {"message": "Stopped by the limit of time of this turn"})
+
+
+async def apply(
+    world: World, memory: Memory, step: Step | None, action: Action, *, gated: bool = False
+) -> Facts | Wait | Settled:
     """Store `step` and carry out `action`: how the turn settled, or the facts for what comes next.
 
-    If the turn goes on, the same transaction delivers the mail that came meanwhile.
+    If the turn goes on, the same transaction delivers the mail that came meanwhile. A wait is
+    given back, to be waited for. `gated`: the actor owes a report.
     """
     _account(memory, step, action)
     last = _seen(step, action)
 
-    def store(tx: Transaction) -> Settled | Taken:
+    def store(tx: Transaction) -> Settled | Taken | Wait:
         check_fence(tx, memory.claim)
         failpoint("apply.before")
         if step is not None:
@@ -48,9 +57,11 @@ async def apply(world: World, memory: Memory, step: Step | None, action: Action)
             tokens=memory.tokens,
             cost=memory.cost,
         )
+        if step is not None:
+            trees.charge(tx, memory.claim, step.tokens, step.cost)
         failpoint("apply.stored")
-        settled = _carry_out(tx, memory, action)
-        return take(tx, memory) if settled == "more" else settled
+        result = _carry_out(tx, memory, action, gated=gated)
+        return take(tx, memory) if result == "more" else result
 
     result = await world.database.write(store)
     failpoint("apply.committed")
@@ -90,10 +101,13 @@ def _seen(step: Step | None, action: Action) -> Message | None:
     return None
 
 
-def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled:
+def _carry_out(tx: Transaction, memory: Memory, action: Action, *, gated: bool) -> Settled | Wait:
     match action:
         case Sample():
             return "more"
+        case Wait():
+            set_waiting(tx, memory.claim, action.until)
+            return action
         case Inject(policy=policy, words=words):
             address = memory.claim.address
             note = NoteBody(clean(words), origin=policy)
@@ -111,7 +125,10 @@ def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled:
         case Stop(outcome=outcome, error=error):
             _tell_error(tx, memory, error)
             withdraw_open(tx, memory.claim.turn.id)
-            return settle(tx, memory.claim, _ending(memory, outcome, error))
+            ending = _ending(memory, outcome, error)
+            return settle(tx, memory.claim, msgspec.structs.replace(ending, gated=gated))
+        case _:
+            assert_never(action)
 
 
 def _ending(memory: Memory, outcome: Outcome, error: MessageError | None) -> Ending:

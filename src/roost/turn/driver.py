@@ -2,20 +2,27 @@
 
 import asyncio
 import logging
+import time
+from typing import Final
 
 from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
 from roost.sessions.models import MessageError
-from roost.turn.apply import ENDED, STOPPED, apply, end_early
+from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
-from roost.turn.models import Facts, Sample
+from roost.turn.models import Facts, Sample, Stop, Wait
+from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
+from roost.turn.review import is_gated, review
 from roost.turn.sampler import sample
 from roost.turn.verdict import verdict
+from roost.turn.waiting import wait_for_mail
 from roost.turn.world import World
 
 logger = logging.getLogger(__name__)
+OVERTIME: Final = 60.0
+"""Seconds that a turn may go on after its limit of time, to report; then it is stopped."""
 
 
 class TurnRun:
@@ -26,6 +33,8 @@ class TurnRun:
         self.claim = claim
         self._work: asyncio.Task[Settled] | None = None
         self._stopped = False
+        self._expired = False
+        self._asked: float | None = None
         self._memory: Memory | None = None
 
     @property
@@ -40,18 +49,36 @@ class TurnRun:
         if self._work is not None:
             self._work.cancel()
 
+    def asked_to_stop(self, grace: float) -> bool:
+        """Note that the turn is to end gracefully; whether it has had `grace` seconds for that."""
+        now = time.monotonic()
+        self._asked = self._asked or now
+        return now - self._asked > grace
+
+    def _expire(self) -> None:
+        self._expired = True
+        if self._work is not None:
+            self._work.cancel()
+
     async def run(self) -> Settled:
         """Run the turn to its end and tell whether another is due.
 
         A cancellation of this call itself, as when the process ends, interrupts the turn.
         """
         memory = self._memory = await begin(self._world, self.claim)
+        limit = memory.budgets.limits.get(SECONDS)
+        timer = None
+        if limit is not None:
+            loop = asyncio.get_running_loop()
+            timer = loop.call_later(limit + OVERTIME, self._expire)
         try:
             return await self._drive_stoppably(memory)
         except StaleFenceError as error:
             logger.warning("%s", error.message)
             return "idle"
         finally:
+            if timer is not None:
+                timer.cancel()
             for call in memory.ran:
                 await self._world.reap(call)
 
@@ -67,6 +94,9 @@ class TurnRun:
             ending = Ending(outcome="interrupted")
             await end_early(self._world, memory, ending, ENDED)
             raise
+        if self._work.cancelled() and self._expired and not self._stopped:
+            ending = Ending(outcome="failure", error=OUT_OF_TIME)
+            return await end_early(self._world, memory, ending, OUT_OF_TIME)
         if self._work.cancelled():
             return await end_early(self._world, memory, Ending(outcome="cancelled"), STOPPED)
         return self._work.result()
@@ -95,9 +125,14 @@ async def _drive(world: World, memory: Memory) -> Settled:
         if isinstance(action, Sample):
             plan = prepare(world, memory, facts, action)
             step = await sample(world, memory, plan)
-            facts = facts.after(step.outcome)
+            facts = facts.after(step.outcome, wait_until=memory.wait_until)
             action = verdict(facts)
-        result = await apply(world, memory, step, action)
+        if isinstance(action, Stop) and action.outcome == "success":
+            facts = await review(world, memory, facts)
+            action = verdict(facts)
+        result = await apply(world, memory, step, action, gated=is_gated(memory, facts))
+        if isinstance(result, Wait):
+            result = await wait_for_mail(world, memory, result)
         if not isinstance(result, Facts):
             return result
         facts = result

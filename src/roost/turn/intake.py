@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
+from roost.actors import trees
 from roost.actors.models import Actor, Budgets, Claim
-from roost.actors.store import check_fence, note_choice, save_progress
+from roost.actors.store import check_fence, note_choice, save_progress, set_hops
 from roost.core.errors import UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
@@ -31,6 +32,7 @@ class Taken(Struct, frozen=True):
     actor: Actor
     new: list[Message]
     budgets: Budgets
+    hops: int
 
 
 async def intake(world: World, memory: Memory) -> Facts:
@@ -49,10 +51,14 @@ def take(tx: Transaction, memory: Memory) -> Taken:
     budgets = memory.budgets
     said = [message.info for message in new if isinstance(message.info, UserInfo)]
     by_a_person = [info for info in said if info.provenance is None]
+    hops = 0 if by_a_person else max([memory.hops, *map(_hops, said)])
+    if hops != memory.hops:
+        set_hops(tx, memory.claim.turn.id, hops)
     if by_a_person:
         chosen = by_a_person[-1]
         note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
+        trees.begin(tx, memory.claim, budgets)
         save_progress(
             tx,
             memory.claim,
@@ -61,12 +67,19 @@ def take(tx: Transaction, memory: Memory) -> Taken:
             tokens=memory.tokens,
             cost=memory.cost,
         )
-    return Taken(actor, new, budgets)
+    if trees.is_limited(budgets):
+        budgets = trees.read(tx, memory.claim, budgets)
+    return Taken(actor, new, budgets, hops)
+
+
+def _hops(info: UserInfo) -> int:
+    return int((info.provenance or {}).get("hops", 0))
 
 
 def received(world: World, memory: Memory, taken: Taken) -> Facts:
     """The facts once `taken` is committed."""
     memory.budgets = taken.budgets
+    memory.hops = taken.hops
     memory.extend(taken.new)
     return _facts(world, memory, taken.actor)
 

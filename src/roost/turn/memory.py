@@ -27,6 +27,7 @@ class Memory:
         self.steps = claim.turn.steps
         self.tokens = claim.turn.tokens
         self.cost = claim.turn.cost
+        self.hops = claim.turn.hops
         self.view = View()
         self.encoded = EncodingCache()
         self.recorder: Recorder | None = None
@@ -37,6 +38,8 @@ class Memory:
         """The provider refused an image of this slice; none is sent any more."""
         self.without_reasoning = False
         """The provider refused a reasoning block of this slice; none is sent any more."""
+        self.wait_until: int | None = None
+        """The step at work asked to wait for mail until then (milliseconds since the epoch)."""
         self._began = time.monotonic()
         self.extend(messages)
 

@@ -65,6 +65,15 @@ class Cancelled(Struct, frozen=True):
 StepOutcome = Completed | Overflow | Repeat | Blocked | Failed | Cancelled
 
 
+class Review(Struct, frozen=True, kw_only=True):
+    """What speaks against a good end of the turn, though the answer is one."""
+
+    open_tasks: tuple[str, ...] = ()
+    """Tasks of a gated actor that are neither done nor blocked, each as `T1 what`."""
+    objections: tuple[str, ...] = ()
+    """Why hooks want the actor to go on."""
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """All that policies may look at. Nothing in it changes while they look."""
 
@@ -84,12 +93,17 @@ class Facts(Struct, frozen=True, kw_only=True):
     """As it stood when the step began."""
     outcome: StepOutcome | None = None
     """The step that was just taken; None at the start of one."""
+    wait_until: int | None = None
+    """The step asked to wait for mail until then (milliseconds since the epoch)."""
+    review: Review | None = None
+    """What was gathered once everything else spoke for a good end; None before."""
 
-    def after(self, outcome: StepOutcome) -> "Facts":
+    def after(self, outcome: StepOutcome, *, wait_until: int | None = None) -> "Facts":
         """The facts once `outcome` is known."""
         return msgspec.structs.replace(
             self,
             outcome=outcome,
+            wait_until=wait_until,
             messages=(*self.messages, outcome.message),
             steps=self.steps + 1,
         )
@@ -127,6 +141,13 @@ class Inject(Struct, frozen=True):
     """Leave the step that caused it out of the model's view."""
 
 
+class Wait(Struct, frozen=True):
+    """Do nothing until mail comes or the time is up; the turn goes on then."""
+
+    until: int
+    """Milliseconds since the epoch."""
+
+
 class Stop(Struct, frozen=True):
     """End the turn."""
 
@@ -134,4 +155,4 @@ class Stop(Struct, frozen=True):
     error: MessageError | None = None
 
 
-Action = Sample | Inject | Stop
+Action = Sample | Inject | Wait | Stop

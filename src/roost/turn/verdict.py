@@ -9,11 +9,14 @@ from roost.turn.policies import (
     cancel,
     failure,
     finish,
+    hooks,
     invalid,
     length,
     limits,
     repetition,
+    tasks_gate,
     text_tool_call,
+    waiting,
 )
 
 Policy = Callable[[Facts], Action | None]
@@ -26,11 +29,21 @@ POLICIES: Final[tuple[Policy, ...]] = (
     text_tool_call.judge,
     length.judge,
     invalid.judge,
+    waiting.judge,
+    hooks.judge,
+    tasks_gate.judge,
     finish.judge,
 )
 
 REFILLED_BY_A_PERSON: Final = frozenset(
-    {length.BUDGET, invalid.BUDGET, text_tool_call.BUDGET, repetition.BUDGET}
+    {
+        length.BUDGET,
+        invalid.BUDGET,
+        text_tool_call.BUDGET,
+        repetition.BUDGET,
+        hooks.BUDGET,
+        tasks_gate.BUDGET,
+    }
 )
 """Budgets that begin anew when a person speaks: their next message always starts cleanly."""
 

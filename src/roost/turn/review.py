@@ -1,0 +1,26 @@
+"""The look at a turn that is about to end well: what only reading can tell the same policies."""
+
+import msgspec
+
+from roost.actors.report import owned_open
+from roost.tasks.models import Task
+from roost.turn.memory import Memory
+from roost.turn.models import Facts, Review
+from roost.turn.world import World
+
+
+async def review(world: World, memory: Memory, facts: Facts) -> Facts:
+    """The facts with all that speaks against ending now."""
+    tasks = await _open_tasks(world, memory) if is_gated(memory, facts) else ()
+    return msgspec.structs.replace(facts, review=Review(open_tasks=tasks))
+
+
+def is_gated(memory: Memory, facts: Facts) -> bool:
+    """Whether the actor owes its parent a report and ended tasks."""
+    return facts.agent.completion_gate and memory.claim.actor.parent is not None
+
+
+async def _open_tasks(world: World, memory: Memory) -> tuple[str, ...]:
+    address = memory.claim.address
+    owned: list[Task] = await world.database.read(lambda db: owned_open(db, address))
+    return tuple(f"{one.id} {one.summary}" for one in owned if one.status != "blocked")
