@@ -60,7 +60,7 @@ def test_a_family_is_found_by_what_a_name_begins_with() -> None:
 @pytest.mark.parametrize("known", [p for p in KNOWN.values() if p.model], ids=lambda p: p.id)
 def test_the_first_models_of_known_providers_are_in_the_catalogue(known: object) -> None:
     provider = next(p for p in KNOWN.values() if p is known)
-    for name in filter(None, (provider.model, provider.small_model)):
+    for name in filter(None, (provider.model, provider.small_model, provider.strong_model)):
         assert look_up(provider.catalog or provider.id, name).price.input > 0
 
 

@@ -53,3 +53,15 @@ def test_a_subagent_cannot_be_talked_to(chat_house: Household) -> None:
     done = chat_house.run("run", "--agent", "explore", "go")
     assert done.returncode == 2
     assert "subagent" in done.stderr
+
+
+def test_an_agent_and_the_command_line_may_name_a_group(chat_house: Household) -> None:
+    house = chat_house
+    house.config["model_groups"] = {"lite": "test/gpt-scripted"}
+    house.config["agent"] = {"quick": {"model": "lite"}}
+    house.play(scenario("pong", "pong", "pong", scope="server"))
+    assert house.prompt("ping", "--agent", "quick").text == "pong"
+    assert house.prompt("ping", "-m", "lite").text == "pong"
+    assert house.prompt("ping", "-m", "standard").text == "pong"
+    used = [record.model for record in house.model.requests]
+    assert used == ["gpt-scripted", "gpt-scripted", "scripted"]

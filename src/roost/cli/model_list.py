@@ -24,6 +24,7 @@ from roost.llm.gguf import known_models, runtime_is_installed
 from roost.llm.known_providers import AT_HOME, KNOWN
 from roost.llm.models import Model, ModelError
 from roost.llm.resolve import ModelSettings, resolve
+from roost.llm.usable import names_of
 
 _ANY: Final = "any"
 """Stands for a model where only the endpoint matters."""
@@ -105,7 +106,7 @@ class ModelList:
         if name == local.PROVIDER:
             paths = known_models(self._environ) if runtime_is_installed() else []
             return self._resolved(name, [path.stem for path in paths])
-        usual = self._resolved(name, self._usual(name))
+        usual = self._resolved(name, names_of(name, self._settings))
         asked_for = names == [name]
         if not asked_for and not usual and name not in AT_HOME:
             return []
@@ -114,15 +115,6 @@ class ModelList:
                 self._endpoint(name)  # notes what is missing
             return usual
         return usual + await self._served(name, must_answer=refresh and (asked_for or bool(usual)))
-
-    def _usual(self, name: str) -> list[str]:
-        """The models that the configuration names, and those Roost would choose itself."""
-        config, known = self._settings.provider.get(name), KNOWN.get(name)
-        refs = (self._settings.model or "", self._settings.small_model or "")
-        chosen = [ref.partition("/")[2] for ref in refs if ref.startswith(f"{name}/")]
-        built_in = [known.model, known.small_model] if known else []
-        own = list(config.models) if config else []
-        return [one for one in dict.fromkeys((*own, *chosen, *built_in)) if one]
 
     def _resolved(self, name: str, ids: Iterable[str]) -> list[Model]:
         found: list[Model] = []

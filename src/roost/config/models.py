@@ -175,6 +175,14 @@ class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Tool outputs that were spilled to files."""
 
 
+class ModelGroup(Struct, frozen=True, forbid_unknown_fields=True):
+    """Several models of one use."""
+
+    default: str
+    """`provider/model`: what the group means, unless it has one of the asker's own provider."""
+    models: tuple[str, ...] = ()
+
+
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """What is in force after all layers are merged."""
 
@@ -183,6 +191,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """`provider/model` of new sessions."""
     small_model: str | None = None
     """`provider/model` for titles and summaries."""
+    model_groups: dict[str, str | ModelGroup] = {}
+    """Models by use, `provider/model` each: `ultra`, `standard`, `lite` and others. A name of a
+    group may stand wherever a model is named; those three need not be set."""
     default_agent: str | None = None
     username: str | None = None
     """Not read."""

@@ -23,6 +23,7 @@ _REASONS: Final = {
     "lsp": "it runs programs",
     "model": "it decides where your code is sent and what that costs",
     "small_model": "it decides where your code is sent and what that costs",
+    "model_groups": "it decides where your code is sent and what that costs",
     "server": "it opens this machine to others",
     "skills": "skills may bring scripts from elsewhere",
     "snapshot": "it switches undo off",

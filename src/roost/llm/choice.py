@@ -17,6 +17,7 @@ from roost.core.errors import ConfigError
 from roost.llm import local
 from roost.llm.client import ModelClient
 from roost.llm.gguf import known_models, runtime_is_installed
+from roost.llm.groups import is_derived, resolve_model_name, small_model
 from roost.llm.known_providers import AT_HOME, KNOWN
 from roost.llm.models import Model, ModelError
 from roost.llm.resolve import ModelSettings, resolve
@@ -45,16 +46,29 @@ async def choose(
     environment: Mapping[str, str],
     client: ModelClient,
 ) -> Choice:
-    """The models to use; `explicit` is what the user asked for with `-m`.
+    """The models to use; `explicit` is what the user asked for with `-m`: a model or a group. What
+    a group is derived from is the model that would be used if nobody named one.
 
     Raises UsageError and ConfigError.
     """
-    named = explicit or settings.model or default_ref(settings, environment)
-    if named:
-        model = resolve(named, settings, environment)
+    named = explicit or settings.model
+    if named is None or is_derived(named, settings):
+        model = await _usual(settings, environment, client)
+        if named is not None:
+            model = resolve_model_name(named, model, settings, environment)
     else:
-        model = await _at_home(settings, environment, client)
+        model = resolve(named, settings, environment)
     return Choice(model, small_model(model, settings, environment))
+
+
+async def _usual(
+    settings: ModelSettings, environment: Mapping[str, str], client: ModelClient
+) -> Model:
+    """The model without anybody's wish for this one time."""
+    named = None if is_derived(settings.model, settings) else settings.model
+    if ref := named or default_ref(settings, environment):
+        return resolve(ref, settings, environment)
+    return await _at_home(settings, environment, client)
 
 
 def default_ref(settings: ModelSettings, environment: Mapping[str, str]) -> str | None:
@@ -75,19 +89,6 @@ def _is_usable(name: str, settings: ModelSettings, environment: Mapping[str, str
     except ConfigError:
         return False
     return True
-
-
-def small_model(model: Model, settings: ModelSettings, environment: Mapping[str, str]) -> Model:
-    """The model for small tasks beside `model`; `model` itself where no smaller one is known."""
-    if settings.small_model:
-        return resolve(settings.small_model, settings, environment)
-    known = KNOWN.get(model.provider)
-    if known is None or not known.small_model or model.base_url != known.base_url:
-        return model
-    try:
-        return resolve(f"{known.id}/{known.small_model}", settings, environment)
-    except ConfigError:
-        return model
 
 
 async def _at_home(

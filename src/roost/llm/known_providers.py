@@ -22,6 +22,8 @@ class KnownProvider(Struct, frozen=True, kw_only=True):
     """What is used when the user names none; empty: this provider is used only when named."""
     small_model: str = ""
     """For titles and other small tasks; empty: the same model."""
+    strong_model: str = ""
+    """For what is hardest; empty: the same model."""
     catalog: str = ""
     """The provider's id in the catalogue, where it differs."""
 
@@ -36,6 +38,7 @@ _WITH_KEY: Final = (
         base_url_env="ANTHROPIC_BASE_URL",
         model="claude-sonnet-5-5",
         small_model="claude-haiku-5-5",
+        strong_model="claude-opus-5-5",
     ),
     KnownProvider(
         id="openai",
@@ -46,6 +49,7 @@ _WITH_KEY: Final = (
         base_url_env="OPENAI_BASE_URL",
         model="gpt-6.1-sol",
         small_model="gpt-6-luna",
+        strong_model="gpt-6-astra",
     ),
     KnownProvider(
         id="openrouter",
@@ -54,6 +58,7 @@ _WITH_KEY: Final = (
         env=("OPENROUTER_API_KEY",),
         model="anthropic/claude-sonnet-5.5",
         small_model="anthropic/claude-haiku-5.5",
+        strong_model="anthropic/claude-opus-5.5",
     ),
     KnownProvider(
         id="google",

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from roost.config.models import Config
+from roost.config.models import Config, ModelGroup
 from roost.config.providers import ModelConfig, ProviderConfig, ProviderOptions
 from roost.core.errors import ConfigError, UsageError
 from roost.llm import local
@@ -31,6 +31,8 @@ class ModelSettings(Struct, frozen=True):
     enabled_providers: tuple[str, ...] | None = None
     """Only these are used; None: all."""
     disabled_providers: tuple[str, ...] = ()
+    model_groups: dict[str, str | ModelGroup] = {}
+    """Models by use."""
 
     @classmethod
     def of(cls, config: Config) -> "ModelSettings":
@@ -41,6 +43,7 @@ class ModelSettings(Struct, frozen=True):
             config.provider,
             config.enabled_providers,
             config.disabled_providers,
+            config.model_groups,
         )
 
     def allows(self, provider: str) -> bool:
@@ -49,13 +52,35 @@ class ModelSettings(Struct, frozen=True):
             return False
         return self.enabled_providers is None or provider in self.enabled_providers
 
+    def member(self, group: str, provider: str) -> str:
+        """What a group of the configuration means: its model of `provider`, else its default."""
+        match self.model_groups[group]:
+            case str() as ref:
+                return ref
+            case ModelGroup(default=default, models=models):
+                own = (ref for ref in (default, *models) if ref.startswith(f"{provider}/"))
+                return next(own, default)
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """Every model that stands in a group."""
+        groups = self.model_groups.values()
+        return tuple(
+            ref
+            for group in groups
+            for ref in ([group] if isinstance(group, str) else [group.default, *group.models])
+        )
+
 
 def resolve(ref: str, settings: ModelSettings, environment: Mapping[str, str]) -> Model:
-    """The model that `ref` names. A model unknown to a known provider gets careful defaults.
+    """The model that `ref` names; a group of the configuration means its default. A model unknown
+    to a known provider gets careful defaults.
 
     Raises UsageError for a name that means nothing, ConfigError for a provider that is disabled,
     has no key or no address.
     """
+    if ref in settings.model_groups:
+        ref = settings.member(ref, "")
     provider, _, model_id = ref.partition("/")
     if not provider or not model_id:
         raise _bad_ref(ref, settings)

@@ -12,6 +12,7 @@ from roost.core.errors import RoostError
 from roost.llm.known_providers import KNOWN, KnownProvider
 from roost.llm.models import Model
 from roost.llm.resolve import ModelSettings, resolve
+from roost.llm.usable import names_of
 from roost.server.wire import (
     Api,
     CacheCost,
@@ -63,7 +64,9 @@ class ListedProviders:
     def _view(self, name: str) -> ProviderView:
         config = self._settings.provider.get(name)
         known = KNOWN.get(name)
-        models = [model for ref in self._model_names(name) if (model := self._model(name, ref))]
+        models = [
+            model for ref in names_of(name, self._settings) if (model := self._model(name, ref))
+        ]
         title = (config.name if config else None) or (known.name if known else name)
         source: Literal["env", "config"] = "config" if config else "env"
         return ProviderView(
@@ -73,15 +76,6 @@ class ListedProviders:
             env=[*(config.env if config else ()), *(known.env if known else ())],
             models={view.id: view for view in map(_model_view, models)},
         )
-
-    def _model_names(self, name: str) -> list[str]:
-        config = self._settings.provider.get(name)
-        known = KNOWN.get(name)
-        refs = (self._settings.model or "", self._settings.small_model or "")
-        chosen = [ref.partition("/")[2] for ref in refs if ref.startswith(f"{name}/")]
-        own = list(config.models) if config else []
-        usual = [known.model, known.small_model] if known else []
-        return [one for one in dict.fromkeys((*own, *chosen, *usual)) if one]
 
     def _model(self, provider: str, model_id: str) -> Model | None:
         try:
