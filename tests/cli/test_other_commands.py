@@ -104,6 +104,19 @@ def test_a_home_without_configuration_says_where_it_goes(user: User) -> None:
     assert f"Yours goes into {user.home / 'config' / 'roost.json'}" in done.out
 
 
+def test_a_mistyped_name_among_the_permissions_is_told(user: User) -> None:
+    (user.home / "config").mkdir(parents=True)
+    mine = user.home / "config" / "roost.json"
+    mine.write_text(
+        '{"permission": {"bsh": "allow", "edit": "ask", "todowrite": "deny", "x_y": {}}}'
+    )
+    said = f"{mine}: no tool is called bsh; did you mean bash?"
+    shown = user.call("config").out
+    assert f"warning: {said}" in shown
+    assert shown.count("no tool is called") == 1
+    assert f"warn  permission   {said}" in user.call("doctor").out
+
+
 def test_paths_are_told(user: User) -> None:
     shown = user.call("config", "path").out
     assert f"database  {user.home / 'data' / 'roost.db'}" in shown
@@ -303,6 +316,27 @@ def test_a_unix_socket_serves_too(user: User, tmp_path: Path) -> None:
     assert (user.folder / "r.sock").is_socket()
     assert ended(process).code == 0
     assert not (user.folder / "r.sock").exists()
+
+
+@pytest.mark.parametrize("words", [(), ("--unix", "r.sock")])
+def test_the_request_that_a_server_offers_works(user: User, words: tuple[str, ...]) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed here")
+    process = user.start("serve", *words)
+    assert process.stderr is not None
+    said = read_until(process.stderr, "/doc")
+    offered = said.partition("try it with: ")[2].partition("\n")[0]
+    done = subprocess.run(
+        ["bash", "-c", offered],
+        cwd=user.folder,
+        env=user.environment,
+        capture_output=True,
+        timeout=20,
+        check=True,
+    )
+    assert json.loads(done.stdout) == []
+    process.send_signal(signal.SIGTERM)
+    assert ended(process).code == 0
 
 
 # completion

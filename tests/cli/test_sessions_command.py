@@ -45,6 +45,13 @@ def test_sessions_are_listed_by_project_and_everywhere(user: User) -> None:
     assert len(user.call("sessions", "ls", "--all", "-n", "1").out.splitlines()) == 2
 
 
+def test_a_session_is_listed_once_in_a_repository_without_commits(user: User) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=user.folder, check=True)
+    session = made(user)
+    listed = json.loads(user.call("sessions", "list", "--format", "json").out)
+    assert [one["id"] for one in listed] == [session]
+
+
 def test_a_project_without_sessions_says_so_on_stderr(user: User) -> None:
     done = user.call("sessions", "list")
     assert done.code == 0

@@ -114,6 +114,8 @@ def test_keys_of_opencode_that_roost_lacks_are_left_out_with_a_warning(desk: Des
         ({"permission": {"bash": {"*": "alow"}}}, 'permission.bash["*"]', "allow, ask, deny"),
         ({"server": {"port": 70000}}, "server.port", ""),
         ({"instructions": ["a", 1]}, "instructions[1]", ""),
+        ({"model": 3}, "expected text in quotes | null, got a whole number", ""),
+        ({"qqq": 1}, "qqq: is not a setting", "Known here: $schema, model, small_model,"),
         ({"command": {"x": {}}}, "command.x.template: is missing", "template"),
         ({"limits": {"steps": 0}}, "limits.steps", ""),
     ],
@@ -211,7 +213,7 @@ def test_the_files_of_roost_itself_are_no_project(tmp_path: Path) -> None:
 
 def test_a_config_that_is_no_file_or_not_readable_is_told(desk: Desk) -> None:
     os.mkfifo(desk.paths.config / "roost.json")
-    with pytest.raises(ConfigError, match="is not a file"):
+    with pytest.raises(ConfigError, match="is not a regular file"):
         desk.load()
     desk.environ["ROOST_CONFIG"] = str(desk.home / "none.json")
     (desk.paths.config / "roost.json").unlink()

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from roost.cli.folders import working_folder
 from roost.cli.log import FOLDER as LOG_FOLDER
+from roost.cli.permission_names import mistyped
 from roost.cli.storage import DATABASE_NAME, Home, at_home
 from roost.cli.trusting import load_config, trust
 from roost.config.loaded import Loaded, Withheld
@@ -54,7 +55,7 @@ def _show(home: Home, loaded: Loaded, options: ConfigOptions) -> list[str]:
         place = home.paths.config / OWN_FILE
         lines = [f"Nothing is configured; everything is as built in. Yours goes into {place}"]
     lines += _withheld(loaded)
-    lines += [f"warning: {warning}" for warning in loaded.warnings]
+    lines += [f"warning: {warning}" for warning in (*loaded.warnings, *mistyped(loaded))]
     return lines
 
 

@@ -15,10 +15,11 @@ INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """As a shell shows a program that SIGPIPE ended."""
 _START: Final = """\
-Roost, a coding agent for the terminal.
+Roost, a coding agent for the terminal. It is used by commands; a full-screen interface is to come.
 
   roost run "what does this project do?"    one prompt, shown as it is answered
   roost run -c "now add a test"             go on with the last session of this folder
+  roost sessions                            what was done before in this project
   roost serve                               serve sessions to other programs
   roost doctor                              check that everything is ready
 

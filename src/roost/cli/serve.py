@@ -2,6 +2,7 @@
 
 import stat
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -114,9 +115,10 @@ def _password(options: ServeOptions, home: Home) -> str | None:
 def _announce(place: Listening, folder: Path) -> None:
     """One line for programs on stdout, and for people how to come in."""
     print(ready_line(place), flush=True)
-    key = f"$(cat {place.token_file})" if place.token_file else f"${ENVIRONMENT_NAME}"
+    key = f"$(cat {quote(str(place.token_file))})" if place.token_file else f"${ENVIRONMENT_NAME}"
     if place.socket is None:
         tell(f'attach with: OPENCODE_SERVER_PASSWORD="{key}" opencode attach {place.url}')
-        tell(f" --dir {folder}\n")
-    tell(f"clients send the header  Authorization: Bearer {key}\n")
-    tell("Ctrl-C stops it\n")
+        tell(f" --dir {quote(str(folder))}\n")
+    over = f"--unix-socket {quote(str(place.socket))} " if place.socket else ""
+    tell(f'try it with: curl {over}-H "Authorization: Bearer {key}" {place.url}/session\n')
+    tell(f"its routes: {place.url}/doc, with the same header; Ctrl-C stops the server\n")

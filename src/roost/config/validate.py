@@ -5,6 +5,7 @@ maps. So it runs first, and only a file that it refuses is walked here to say wh
 """
 
 import difflib
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ from roost.config.models import AgentConfig, Config
 from roost.core.errors import ConfigError
 
 _NEAR: Final = 0.75
-_LISTED: Final = 14
 
 
 class Fault(Struct, frozen=True):
@@ -47,7 +47,7 @@ def validate(document: Document, name: str, *, lenient: bool) -> tuple[dict[str,
         if not (lenient and fault.unknown):
             raise ConfigError(f"{where}: {fault.what}", hint=fault.hint)
         value = cast("dict[str, Any]", _without(value, fault.path))
-        left_out.append(f"{where}: is not used by Roost")
+        left_out.append(f"{where}: is no setting of Roost and does nothing here")
     return value, left_out
 
 
@@ -168,8 +168,7 @@ def _struct_faults(
 
 def _unknown(key: str, known: dict[str, Any], path: KeyPath) -> Fault:
     meant = near(key, known)
-    names = ", ".join(known) if len(known) <= _LISTED else "see the list of settings"
-    hint = f"Did you mean {meant}?" if meant else f"Known here: {names}."
+    hint = f"Did you mean {meant}?" if meant else f"Known here: {', '.join(known)}."
     return Fault(path, "is not a setting", hint, unknown=True)
 
 
@@ -181,5 +180,23 @@ def _leaf_faults(value: object, kind: Any, members: list[Any], path: KeyPath) ->
         index = words[2].strip("[]")
         at = (*path, int(index)) if index.isdigit() else path
         allowed = [str(one) for m in members if get_origin(m) is Literal for one in get_args(m)]
-        hint = f"Allowed: {', '.join(allowed)}." if allowed else "See the documentation of the key."
-        yield Fault(at, words[0][:1].lower() + words[0][1:], hint)
+        hint = f"Allowed: {', '.join(allowed)}." if allowed else ""
+        yield Fault(at, _plain(words[0][:1].lower() + words[0][1:]), hint)
+
+
+_PLAIN: Final = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list [ … ]",
+    "object": "an object { … }",
+    "null": "null",
+}
+
+
+def _plain(words: str) -> str:
+    """`expected str | null, got int` in words of the file instead of the program's."""
+    if words.startswith("invalid enum value "):
+        return f"is none of the values it may have: {words.removeprefix('invalid enum value ')}"
+    return re.sub(r"\b(str|int|float|bool|array|object|null)\b", lambda m: _PLAIN[m[0]], words)

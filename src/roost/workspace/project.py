@@ -48,7 +48,12 @@ async def project_of(directory: Path, *, timeout: float = _TIMEOUT) -> Project:
     shallow = (git_folder / "shallow").exists()
     roots = None if shallow else await Git(root, timeout=timeout).roots()
     ids: list[str] = [*(roots or ()), path_id(place), path_id(root)]
-    return Project(id=ids[0], former=tuple(dict.fromkeys(ids[1:])), root=root, is_git=True)
+    return Project(
+        id=ids[0],
+        former=tuple(dict.fromkeys(one for one in ids if one != ids[0])),
+        root=root,
+        is_git=True,
+    )
 
 
 def path_id(path: Path) -> str:

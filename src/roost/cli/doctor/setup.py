@@ -7,6 +7,7 @@ from typing import Final
 
 from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
+from roost.cli.permission_names import mistyped
 from roost.cli.trusting import UNUSED, load_config
 from roost.config.loaded import Loaded
 from roost.config.paths import Paths
@@ -52,6 +53,8 @@ def _config(loaded: Loaded) -> list[Finding]:
     shown = ", ".join(sources) if sources else "no files; everything is as built in"
     findings = [ok("config", shown)]
     findings += [warn("config", warning) for warning in loaded.warnings]
+    mend = "Mend the name, or its rule never counts."
+    findings += [warn("permission", words, mend) for words in mistyped(loaded)]
     project = loaded.project
     at = quote(str(project.root))
     for fault in loaded.faults:
