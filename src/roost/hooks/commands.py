@@ -36,12 +36,11 @@ class Commands:
         *,
         secrets: frozenset[str] = frozenset(),
         hidden: Secrets | None = None,
-        guard: OrphanGuard | None = None,
     ) -> None:
         self._directory = directory
         self._environment = command_environment(environment, secrets=secrets)
         self._hidden = hidden
-        self._guard = guard or OrphanGuard()
+        self._guard = OrphanGuard()
         self._shell = shutil.which("bash") or "/bin/sh"
 
     async def run(self, hook: HookConfig, given: HookInput) -> Answer:

@@ -3,7 +3,6 @@
 from typing import Final
 
 from roost.config.hooks import HookPoint, Matcher
-from roost.config.pattern import name_pattern
 from roost.hooks.models import Mode
 
 BUILT_IN_AGENTS: Final = frozenset(
@@ -24,6 +23,20 @@ BUILT_IN_AGENTS: Final = frozenset(
     }
 )
 """Agents that a hook at `actor.*` does not see unless its matcher names them."""
+TASK_WORKERS: Final = Matcher(
+    exclude_only=(
+        "checkpoint-writer",
+        "title",
+        "summary",
+        "dream",
+        "distill",
+        "compaction",
+        "main",
+        "build",
+        "plan",
+    )
+)
+"""Who works on tasks that others gave: of the built-in agents `general`, `explore` and the like."""
 ANYONE: Final = Matcher(exclude_only=())
 """Matches every actor."""
 
@@ -46,4 +59,7 @@ def _chosen(wanted: str | tuple[str, ...] | None, agent: str) -> bool:
         return agent in wanted
     if agent in BUILT_IN_AGENTS and agent not in wanted.split("|"):
         return False
+    # Imported here: most matchers hold no pattern.
+    from roost.config.pattern import name_pattern
+
     return name_pattern(wanted).matches(agent)

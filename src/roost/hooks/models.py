@@ -21,11 +21,17 @@ REASON_CHARS: Final = 16_000
 Mode = Literal["main", "subagent", "peer"]
 
 
-class _Stop(Struct, frozen=True, kw_only=True):
+class _Input(Struct, frozen=True, kw_only=True):
     session_id: str
     actor_id: str
     agent: str
     mode: Mode
+    task_id: str | None = None
+    directory: str = ""
+    """The project's folder; filled in by whoever runs the hooks."""
+
+
+class _Stop(_Input, frozen=True, kw_only=True):
     lifecycle: Literal["persistent", "ephemeral"]
     task: str
     """The words of the brief that the actor works on."""
@@ -34,7 +40,6 @@ class _Stop(Struct, frozen=True, kw_only=True):
     description: str = ""
     parent_session_id: str | None = None
     parent_actor_id: str | None = None
-    task_id: str | None = None
     iteration: int = 0
     """How often hooks at this point have sent the actor on in this turn."""
 
@@ -53,25 +58,14 @@ class PostStop(_Stop, frozen=True, kw_only=True, tag_field="on", tag="actor.post
     """Whether the permissions of the agent let it write files at all."""
 
 
-class SessionPre(Struct, frozen=True, kw_only=True, tag_field="on", tag="session.pre"):
+class SessionPre(_Input, frozen=True, kw_only=True, tag_field="on", tag="session.pre"):
     """A turn is about to begin; no model was called yet."""
 
-    session_id: str
-    actor_id: str
-    agent: str
-    mode: Mode
-    task_id: str | None = None
 
-
-class SessionPost(Struct, frozen=True, kw_only=True, tag_field="on", tag="session.post"):
+class SessionPost(_Input, frozen=True, kw_only=True, tag_field="on", tag="session.post"):
     """A turn is over, whatever became of it."""
 
-    session_id: str
-    actor_id: str
-    agent: str
-    mode: Mode
     outcome: Literal["completed", "error", "cancelled"]
-    task_id: str | None = None
     error: str | None = None
     final_text: str = ""
     message_id: str | None = None

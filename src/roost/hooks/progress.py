@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from roost.config.hooks import Matcher
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError
 from roost.hooks.journal import (
@@ -20,20 +19,6 @@ from roost.hooks.models import POST_STOP_LIMIT, Continue, PostStop
 from roost.workspace.atomic import StagedFile
 from roost.workspace.files import read_bytes
 
-MATCHER: Final = Matcher(
-    exclude_only=(
-        "checkpoint-writer",
-        "title",
-        "summary",
-        "dream",
-        "distill",
-        "compaction",
-        "main",
-        "build",
-        "plan",
-    )
-)
-"""Of the built-in agents those that work on tasks of others are asked: `general`, `explore`."""
 _LARGEST: Final = 1024 * 1024
 _PRIVATE: Final = 0o600
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from roost.config.hooks import HookConfig, HookPoint, Matcher
@@ -16,7 +17,7 @@ from roost.config.loaded import Loaded, PluginFile
 from roost.config.paths import Paths
 from roost.config.sources import PLUGINS_FOLDER
 from roost.core.secrets import Secrets
-from roost.hooks.matcher import applies
+from roost.hooks.matcher import TASK_WORKERS, applies
 from roost.hooks.models import (
     POST_STOP_LIMIT,
     PRE_STOP_LIMIT,
@@ -32,7 +33,6 @@ from roost.hooks.models import (
     SessionPost,
     SessionPre,
 )
-from roost.workspace.orphans import OrphanGuard
 
 logger = logging.getLogger(__name__)
 
@@ -99,9 +99,8 @@ class Hooks:
     fails is told in the report, and does not stand in the way.
     """
 
-    def __init__(self, place: HookPlace, guard: OrphanGuard | None = None) -> None:
+    def __init__(self, place: HookPlace) -> None:
         self._place = place
-        self._guard = guard
         self._table: tuple[_Bound, ...] | None = None
         self._loading = asyncio.Lock()
         self._untold: tuple[str, ...] = ()
@@ -136,7 +135,8 @@ class Hooks:
 
     async def _asked(self, on: HookPoint, given: HookInput, *, held: bool = False) -> HookReport:
         hooks = await self._applying(on, given.agent, given.mode)
-        runs = [await _run(hook, given) for hook in hooks]
+        told_of = msgspec.structs.replace(given, directory=str(self._place.directory))
+        runs = [await _run(hook, told_of) for hook in hooks]
         told, self._untold = self._untold, ()
         warnings = [f"The hook {one.name!r} ({on}) {one.error}" for one in runs if one.error]
         return HookReport(on=on, runs=tuple(runs), warnings=(*told, *warnings), held=held)
@@ -154,11 +154,15 @@ class Hooks:
         return (self._checker(), *await self._from_plugins(), *self._from_commands())
 
     def _checker(self) -> _Bound:
-        # Imported here, as is all that only a project with such hooks needs.
-        from roost.hooks.progress import MATCHER, ProgressChecker
+        place = self._place
 
-        checker = ProgressChecker(self._place.data, writable=self._place.memory_writable)
-        return _bound("progress checker", Hook(on="actor.post_stop", run=checker.check), MATCHER)
+        def check(given: PostStop) -> Answer:
+            # Imported here, as is all that only a project with such hooks needs.
+            from roost.hooks.progress import ProgressChecker
+
+            return ProgressChecker(place.data, writable=place.memory_writable).check(given)
+
+        return _bound("progress checker", Hook(on="actor.post_stop", run=check), TASK_WORKERS)
 
     async def _from_plugins(self) -> list[_Bound]:
         from roost.hooks.plugins import installed_plugins, load_plugins, plugin_of, user_plugins
@@ -176,11 +180,7 @@ class Hooks:
         from roost.hooks.commands import Commands
 
         commands = Commands(
-            place.directory,
-            place.environment,
-            secrets=place.secrets,
-            hidden=place.hidden,
-            guard=self._guard,
+            place.directory, place.environment, secrets=place.secrets, hidden=place.hidden
         )
         self._closing.append(commands.close)
 
