@@ -12,6 +12,7 @@ from roost.llm.providers.cache import EncodingCache
 from roost.llm.providers.dialects import prepare
 from roost.llm.providers.json_reader import ObjectReader, StringReader
 from roost.llm.providers.schema_stream import SchemaDecoder
+from roost.llm.providers.tool_schema import answer_schema
 
 SMALL = model(small_prompt=True)
 ANSWER = '{"answer": "He said \\"hi\\" \\u00e9 \\ud83d\\ude00\\n{ok}"}'
@@ -151,3 +152,11 @@ def test_history_is_told_in_the_models_own_words_and_roles_alternate() -> None:
     assert json.loads(texts[2]) == {"tool": "bash", "arguments": {"command": "ls"}}
     assert texts[3] == "The tool bash answered:\n(no output)\n\ngo on"
     assert json.loads(texts[4]) == {"answer": "done"}
+
+
+def test_references_of_a_tool_lead_to_places_in_the_whole_schema() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}, "n": {"$ref": "#/$defs/n"}}}
+    tools = (ToolSpec("a", "A.", {"type": "object"}), ToolSpec("b", "B.", node))
+    arguments = answer_schema(tools, must_call=True)["anyOf"][1]["properties"]["arguments"]
+    here = "#/anyOf/1/properties/arguments"
+    assert arguments["properties"] == {"next": {"$ref": here}, "n": {"$ref": f"{here}/$defs/n"}}

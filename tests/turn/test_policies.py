@@ -141,7 +141,7 @@ def test_a_person_who_speaks_refills_the_nudges(
     assert isinstance(verdict(after(outcome, budgets=refilled)), Inject)
 
 
-@pytest.mark.parametrize("budget", sorted(REFILLED_BY_A_PERSON))
+@pytest.mark.parametrize("budget", sorted({nudge[0] for nudge in NUDGES}))
 def test_a_configured_limit_outranks_the_default(budget: str) -> None:
     outcome = next(nudge[2] for nudge in NUDGES if nudge[0] == budget)
     none = Budgets({budget: 0})

@@ -67,6 +67,11 @@ def _run(parser: Parser) -> None:
         metavar="PATH",
         help="attach a file, an image or a folder; may be repeated",
     )
+    add(
+        "--schema",
+        metavar="FILE",
+        help="the answer must fit the JSON Schema in this file; it alone goes to stdout",
+    )
     add("--format", choices=("text", "json", "default"), default="text", help=_HOW)
     add("--thinking", action="store_true", help="show the model's reasoning too")
     add("--yes", action="store_true", help="allow what would be asked; never what is denied")
@@ -230,6 +235,7 @@ examples:
   git diff | roost run review this change > review.md
   roost run -c "now add a test for it"
   roost run -f design.png -f src/ui "make the page look like this"
+  roost run --schema bugs.schema.json "find bugs in src/" | jq .bugs
   roost run --format json --time-limit 600 --max-steps 50 "update the changelog"
 
 The answer goes to stdout, everything else to stderr. What a permission rule asks about is

@@ -43,7 +43,9 @@ from roost.sessions.parts import (
 NO_OUTPUT: Final = "(no output)"
 STOPPED: Final = "[The tool was interrupted before it answered]"
 FAILED: Final = "The tool failed without a word"
-_WORTH_KEEPING: Final = frozenset({"MessageAbortedError", "MessageOutputLengthError", "LimitError"})
+_WORTH_KEEPING: Final = frozenset(
+    {"MessageAbortedError", "MessageOutputLengthError", "LimitError", "StructuredOutputError"}
+)
 """Errors after which the words of a step still count: it was only cut short, or the last one."""
 
 

@@ -194,6 +194,12 @@ def provenance(rows: Sequence[InboxRow]) -> dict[str, Any]:
     }
 
 
+def is_prompt(info: UserInfo) -> bool:
+    """Whether a message was a prompt: a person's words or an actor's brief."""
+    rows = (info.provenance or {}).get("inbox", ())
+    return info.provenance is None or any(row["kind"] == "brief" for row in rows)
+
+
 def from_row(row: sqlite3.Row) -> InboxRow:
     """A row of the table as a struct."""
     sender = Address(row["sender_session"], row["sender_actor"]) if row["sender_actor"] else None

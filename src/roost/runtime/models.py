@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from roost.actors.models import Turn
 from roost.core.wire_names import wire_name
-from roost.sessions.models import Message, ModelName
+from roost.sessions.models import AssistantInfo, Message, ModelName
 
 
 class TextInput(Struct, frozen=True, tag_field="type", tag="text", rename=wire_name):
@@ -56,6 +56,7 @@ class PromptInput(Struct, frozen=True, rename=wire_name):
     no_reply: bool = False
     """Store it, start no turn."""
     format: dict[str, Any] | None = None
+    """`{type: "json_schema", schema, retryCount}`: the answer must fit the schema."""
 
 
 class Accepted(Struct, frozen=True):
@@ -73,6 +74,12 @@ class TurnResult(Struct, frozen=True):
     turn: Turn
     message: Message | None
     """The last thing the model said in it."""
+
+    @property
+    def structured(self) -> Any:
+        """The answer in the format that was asked for, where one was."""
+        info = self.message.info if self.message else None
+        return info.structured if isinstance(info, AssistantInfo) else None
 
 
 class Settings(Struct, frozen=True, kw_only=True):

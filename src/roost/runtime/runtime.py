@@ -36,6 +36,7 @@ from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, NewSession, Session
+from roost.tools.answer_format import check_format
 from roost.workspace.project import project_of
 
 DATABASE_NAME: Final = "roost.db"
@@ -206,8 +207,7 @@ class Runtime:
         return accepted
 
     async def _body(self, address: Address, given: PromptInput) -> PromptBody:
-        if (given.format or {}).get("type", "text") != "text":
-            raise UsageError("answers in a given format are not supported; ask for it in words")
+        check_format(given.format)
         if given.message_id is not None and is_from_the_future(given.message_id):
             raise UsageError(f"{given.message_id} is an id from the future; check the clock")
         session = await self.session(address.session_id)

@@ -60,7 +60,7 @@ def parse_call(tools: Mapping[str, Tool[Any]], name: str, raw: str, *, complete:
         raise ArgumentsError(_unknown(tools, name), value)
     value = _unwrapped(tool.parameters, value)
     try:
-        arguments = msgspec.convert(value, tool.parameters, strict=False)
+        arguments = tool.parse(value)
     except msgspec.ValidationError as error:
         raise ArgumentsError(f"The arguments of {name} do not fit: {error}", value) from error
     return Parsed(tool, arguments, value)

@@ -106,6 +106,10 @@ class Tool(ABC, Generic[A]):
         """JSON Schema of the arguments, without references."""
         return flat_schema(self.parameters)
 
+    def parse(self, value: dict[str, Any]) -> A:
+        """The arguments in `value`, checked. Raises `msgspec.ValidationError`."""
+        return cast("A", msgspec.convert(value, self.parameters, strict=False))
+
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolOutput:
         """Do it. Cancellation stops everything that was started.

@@ -101,6 +101,7 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
         model=world.resolve_model(choice),
         messages=tuple(memory.messages),
         user=memory.user,
+        prompt=memory.prompt,
         budgets=memory.budgets,
         steps=memory.steps,
         elapsed=memory.elapsed,

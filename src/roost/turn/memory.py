@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from roost.actors.models import Budgets, Claim
 from roost.context.view import View
+from roost.inbox.store import is_prompt
 from roost.llm.providers.cache import EncodingCache
 from roost.sessions.models import Message, UserInfo
 from roost.turn.recorder import Recorder
@@ -23,6 +24,8 @@ class Memory:
         """The slice, oldest first; extended, never loaded again."""
         self.user: UserInfo | None = None
         """The newest message of the slice that was said to the actor."""
+        self.prompt: UserInfo | None = None
+        """The newest of them that was a prompt, of a person or as the actor's brief."""
         self.budgets: Budgets = claim.turn.budgets
         self.steps = claim.turn.steps
         self.tokens = claim.turn.tokens
@@ -49,6 +52,8 @@ class Memory:
             self.messages.append(message)
             if isinstance(message.info, UserInfo):
                 self.user = message.info
+                if is_prompt(message.info):
+                    self.prompt = message.info
 
     @property
     def elapsed(self) -> float:

@@ -83,6 +83,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The actor's slice, oldest first."""
     user: UserInfo | None = None
     """The newest message that was said to the actor."""
+    prompt: UserInfo | None = None
+    """The newest prompt: what it asks for beside its words holds until the next one."""
     budgets: Budgets
     """As they stood when the step began."""
     steps: int

@@ -22,7 +22,9 @@ from roost.llm.models import (
 )
 from roost.sessions.models import MAIN, AssistantInfo, MessagePath, MessageTime, UserInfo
 from roost.sessions.parts import Tokens
+from roost.tools.answer_format import answer_format, is_structured
 from roost.tools.contract import Tool
+from roost.tools.structured_output import StructuredOutputTool
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Sample
 from roost.turn.world import World
@@ -38,18 +40,30 @@ class Plan(Struct, frozen=True):
     """The head of the message that the step will write."""
     tools: Mapping[str, Tool[Any]]
     """What may be run; nothing in a closing step, although the model still sees its tools."""
+    answer: StructuredOutputTool | None = None
+    """What takes the answer, where one in a format is asked for."""
 
 
 def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     """The request that `action` asks for."""
-    tools = _wanted(world.tools(facts.agent, facts.model), facts.user)
+    tools = _wanted(world.tools(facts.agent, facts.model), facts.prompt)
+    answer = _answer_tool(facts.prompt)
+    if answer is not None:
+        tools = {**tools, answer.name: answer}  # last, so that the others keep their place
     request = _request(world, memory, facts, action, tools)
-    return Plan(request, _head(world, memory, facts), {} if action.closing else tools)
+    head = _head(world, memory, facts)
+    return Plan(request, head, {} if action.closing else tools, answer)
 
 
-def _wanted(tools: Mapping[str, Tool[Any]], user: UserInfo | None) -> Mapping[str, Tool[Any]]:
+def _answer_tool(prompt: UserInfo | None) -> StructuredOutputTool | None:
+    if prompt is None or not is_structured(prompt.format):
+        return None
+    return StructuredOutputTool(answer_format(prompt.format))
+
+
+def _wanted(tools: Mapping[str, Tool[Any]], prompt: UserInfo | None) -> Mapping[str, Tool[Any]]:
     """The tools that the prompt did not switch off."""
-    switches = (user.tools if user else None) or {}
+    switches = (prompt.tools if prompt else None) or {}
     if all(switches.get(name, True) for name in tools):
         return tools
     return {name: tool for name, tool in tools.items() if switches.get(name, True)}
@@ -58,7 +72,7 @@ def _wanted(tools: Mapping[str, Tool[Any]], user: UserInfo | None) -> Mapping[st
 def _request(
     world: World, memory: Memory, facts: Facts, action: Sample, tools: Mapping[str, Tool[Any]]
 ) -> ModelRequest:
-    user = facts.user
+    user, prompt = facts.user, facts.prompt
     messages = suitable(memory, memory.view.build(facts.messages))
     if action.words:
         reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
@@ -66,7 +80,7 @@ def _request(
     where = memory.claim.address
     return ModelRequest(
         model=_with_options(facts),
-        system=world.system(facts.agent, facts.model, user.system if user else None),
+        system=world.system(facts.agent, facts.model, prompt.system if prompt else None),
         messages=messages,
         tools=tuple(_spec(tool) for tool in tools.values()),
         tool_choice="none" if action.closing else "auto",
@@ -90,6 +104,8 @@ _specs: dict[type, ToolSpec] = {}
 
 def _spec(tool: Tool[Any]) -> ToolSpec:
     kind = type(tool)
+    if tool.given:
+        return ToolSpec(tool.name, tool.description, tool.schema())
     if kind not in _specs:
         _specs[kind] = ToolSpec(tool.name, tool.description, tool.schema())
     return _specs[kind]

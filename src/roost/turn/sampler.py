@@ -121,6 +121,8 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
     if finish == "length":
         recorder.doubt_last_call()
     calls = await run_calls(world, memory, plan, recorder)
+    if plan.answer is not None and plan.answer.answer is not None:
+        recorder.info = msgspec.structs.replace(recorder.info, structured=plan.answer.answer.value)
     return _completed(recorder, attempts, finish, calls)
 
 

@@ -14,6 +14,7 @@ from roost.turn.policies import (
     length,
     limits,
     repetition,
+    structured,
     tasks_gate,
     text_tool_call,
     waiting,
@@ -25,6 +26,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     cancel.judge,
     failure.judge,
     limits.judge,
+    structured.judge,
     repetition.judge,
     text_tool_call.judge,
     length.judge,
@@ -32,6 +34,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     waiting.judge,
     hooks.judge,
     tasks_gate.judge,
+    structured.accept,
     finish.judge,
 )
 
@@ -41,6 +44,7 @@ REFILLED_BY_A_PERSON: Final = frozenset(
         invalid.BUDGET,
         text_tool_call.BUDGET,
         repetition.BUDGET,
+        structured.BUDGET,
         hooks.BUDGET,
         tasks_gate.BUDGET,
     }

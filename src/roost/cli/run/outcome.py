@@ -122,6 +122,7 @@ def result_fields(
         "turn": result.turn.id if result else None,
         "outcome": end.outcome,
         "text": last_text(result.message if result else None),
+        "structured": result.structured if result else None,
         "usage": {"steps": usage.steps, "tokens": msgspec.to_builtins(usage.tokens)},
         "cost": usage.cost,
         "error": end.error,

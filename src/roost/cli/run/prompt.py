@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from roost.core.errors import UsageError
 from roost.core.text import decode
@@ -103,6 +103,27 @@ def full_prompt(words: Sequence[str], piped: str) -> str:
             "there is no prompt", hint='Say what is to be done: roost run "fix the tests".'
         )
     return prompt
+
+
+def read_format(path: Path) -> dict[str, Any]:
+    """The format of an answer that fits the JSON Schema in the file. Raises `UsageError`."""
+    import msgspec
+
+    from roost.tools.answer_format import check_format
+
+    try:
+        schema = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path}: is not JSON: {error}") from error
+    made = {"type": "json_schema", "schema": schema}
+    try:
+        check_format(made)
+    except UsageError as error:
+        message = error.message.removeprefix("format.schema")
+        raise UsageError(f"{path}{message}", hint=error.hint) from error
+    return made
 
 
 class Attachment:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from roost.cli.folders import working_folder
 from roost.cli.log import Level
-from roost.cli.run.prompt import Attachment
+from roost.cli.run.prompt import Attachment, read_format
 from roost.cli.sessions.naming import named
 from roost.core.errors import NotFoundError, UsageError
 from roost.runtime.models import FileInput, PromptInput, Settings, TextInput
@@ -28,6 +28,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     model: str | None = None
     variant: str | None = None
     files: list[str] = []
+    schema: str | None = None
+    """A file with the JSON Schema that the answer must fit."""
     dir: str | None = None
     yes: bool = False
     time_limit: float | None = None
@@ -78,7 +80,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """The prompt `text` with the attached files. Raises `UsageError`."""
         attached = [Attachment(name, working_folder(None)) for name in self.files]
         files = [FileInput(one.mime, one.url, filename=one.path.name) for one in attached]
-        return PromptInput(parts=(TextInput(text), *files), agent=self.agent, variant=self.variant)
+        return PromptInput(
+            parts=(TextInput(text), *files),
+            agent=self.agent,
+            variant=self.variant,
+            format=read_format(Path(self.schema)) if self.schema is not None else None,
+        )
 
 
 async def open_session(runtime: Runtime, options: RunOptions) -> Session:

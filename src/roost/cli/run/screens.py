@@ -6,8 +6,9 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from roost.cli.failures import tell
@@ -59,10 +60,20 @@ class TextScreen:
     """The answer on stdout, everything else on stderr."""
 
     def __init__(
-        self, directory: str, *, thinking: bool, yes: bool, reader_left: Callable[[], None]
+        self,
+        directory: str,
+        *,
+        thinking: bool,
+        yes: bool,
+        structured: bool,
+        reader_left: Callable[[], None],
     ) -> None:
-        """Paths are shown relative to `directory`; `reader_left` is called when stdout breaks."""
+        """Paths are shown relative to `directory`; `reader_left` is called when stdout breaks.
+
+        `structured`: an answer in a format is asked for. It alone goes to stdout, whole.
+        """
         self._yes = yes
+        self._structured = structured
         self._reader_left = reader_left
         self._outputs: dict[Stream, Output] = {
             "answer": Output(sys.stdout),
@@ -80,7 +91,11 @@ class TextScreen:
 
     async def show(self, sightings: list[Sighting]) -> None:
         """Show what a person should see of them."""
-        await self._write([chunk for s in sightings for chunk in self._view.feed(s)])
+        await self._write(self._said([chunk for s in sightings for chunk in self._view.feed(s)]))
+
+    def _said(self, chunks: list[Chunk]) -> list[Chunk]:
+        """Where the answer has a format, words are beside it."""
+        return [Chunk("notes", one.text) for one in chunks] if self._structured else chunks
 
     async def note(self, text: str) -> None:
         """One dim line on stderr."""
@@ -101,7 +116,9 @@ class TextScreen:
             output.drain()
 
     def _last(self, finale: Finale) -> list[Chunk]:
-        chunks = self._view.close()
+        chunks = self._said(self._view.close())
+        if finale.followed.result is not None and finale.end.outcome == "success":
+            chunks += _answer(finale.followed.result.structured)
         if finale.end.error is not None:
             words = terminal_safe(error_words(finale.end.error))
             chunks += self._view.note(self._look.paint(f"error: {words}", "red"))
@@ -137,6 +154,13 @@ def _merged(chunks: list[Chunk]) -> list[Chunk]:
         else:
             merged.append(chunk)
     return merged
+
+
+def _answer(structured: Any) -> list[Chunk]:
+    """An answer in a format as JSON on one line."""
+    if structured is None:
+        return []
+    return [Chunk("answer", msgspec.json.encode(structured).decode() + "\n")]
 
 
 def _denied(count: int) -> str:

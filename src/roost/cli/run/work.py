@@ -117,7 +117,11 @@ def _screen(options: RunOptions, session: Session, stop: Stop) -> Screen:
     if options.format == "json":
         return JsonScreen(session.id, thinking=options.thinking, reader_left=reader_left)
     return TextScreen(
-        session.directory, thinking=options.thinking, yes=options.yes, reader_left=reader_left
+        session.directory,
+        thinking=options.thinking,
+        yes=options.yes,
+        structured=options.schema is not None,
+        reader_left=reader_left,
     )
 
 

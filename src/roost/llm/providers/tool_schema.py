@@ -37,6 +37,7 @@ from roost.llm.providers.wire import (
     text_json,
     to_json,
 )
+from roost.llm.schema_refs import moved
 
 _BLIND: Final = "was left out: this model reads only text"
 _RULES: Final = """\
@@ -72,7 +73,15 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
 
 def answer_schema(tools: Sequence[ToolSpec], *, must_call: bool) -> dict[str, Any]:
     """One of the tools with its arguments, or (unless it must call one) an answer in words."""
-    forms = [_object({"tool": {"const": t.name}, "arguments": t.schema}) for t in tools]
+    forms = [
+        _object(
+            {
+                "tool": {"const": tool.name},
+                "arguments": moved(tool.schema, f"/anyOf/{place}/properties/arguments"),
+            }
+        )
+        for place, tool in enumerate(tools)
+    ]
     if not must_call:
         forms.append(_object({"answer": {"type": "string"}}))
     return {"anyOf": forms}

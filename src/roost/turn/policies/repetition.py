@@ -11,6 +11,7 @@ import msgspec
 from roost.sessions.models import Message, MessageError, UserInfo
 from roost.sessions.parts import ToolPart
 from roost.turn.models import Action, Facts, Inject, Repeat, Stop
+from roost.turn.policies.structured import is_given, wants_format
 
 BUDGET: Final = "repetition"
 LIMIT: Final = 2
@@ -33,7 +34,7 @@ def judge(facts: Facts) -> Action | None:
     """Climb one rung when the step just taken closed a loop."""
     if isinstance(facts.outcome, Repeat):
         return _climb(facts, facts.outcome.finding, hide=True)
-    if facts.outcome is None:
+    if facts.outcome is None or (wants_format(facts) and is_given(facts.outcome.message)):
         return None
     for period in range(1, LONGEST_PERIOD + 1):
         run = _run(facts.messages, period)
