@@ -110,19 +110,19 @@ def test_a_faulty_plugin_is_named_once_and_the_others_work(
     [
         "def check(given):\n    while True: time.sleep(0.01)",
         "async def check(given): await asyncio.sleep(3600)",
-        "async def check(given): time.sleep(2)",
+        "async def check(given): time.sleep(8)",
         (
             "async def check(given):\n"
             "    while True:\n"
             "        try: await asyncio.sleep(3600)\n"
-            "        except asyncio.CancelledError: time.sleep(2)"
+            "        except asyncio.CancelledError: time.sleep(8)"
         ),
     ],
 )
 def test_the_time_limit_holds_whatever_a_function_does(tmp_path: Path, body: str) -> None:
     started = time.monotonic()
     report = run(tmp_path, one_hook(body, ", timeout=0.2"))
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 5
     assert "did not end within 0.2 s" in report.warnings[0]
 
 
@@ -172,7 +172,7 @@ def test_a_hanging_function_does_not_keep_the_process_alive(tmp_path: Path) -> N
 
 
 def test_cancelling_waits_for_no_function(tmp_path: Path) -> None:
-    where = place(tmp_path, plugin=HEAD + one_hook("async def check(given): time.sleep(2)"))
+    where = place(tmp_path, plugin=HEAD + one_hook("async def check(given): time.sleep(8)"))
 
     async def cancelled(hooks: Hooks) -> float:
         task = asyncio.ensure_future(hooks.pre_stop(pre_stop()))
@@ -183,7 +183,7 @@ def test_cancelling_waits_for_no_function(tmp_path: Path) -> None:
             await task
         return time.monotonic() - started
 
-    assert asked(where, cancelled) < 1
+    assert asked(where, cancelled) < 5
 
 
 def test_a_plugin_chooses_its_actors_and_its_point(tmp_path: Path) -> None:
