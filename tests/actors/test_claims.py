@@ -5,7 +5,7 @@ from stage import Stage, answer_info, assert_laws, everybody_is_dead, note, prom
 
 from roost.actors import claim as claims
 from roost.actors import store as actors
-from roost.actors.models import Budgets, Claim, Turn
+from roost.actors.models import Budgets, BusyStatus, Claim, Progress, Turn
 from roost.core.errors import StaleFenceError
 from roost.core.ids import new_id
 from roost.sessions import transcript
@@ -50,7 +50,7 @@ def test_a_claim_starts_a_turn_and_shows_the_session_as_busy(stage: Stage) -> No
     assert (actor.status, actor.owner, actor.fence) == ("running", "proc_one", 1)
     assert actor.current_turn == claim.turn.id
     assert stage.event_types() == ["actor.status", "session.status"]
-    assert stage.events[1].properties["status"] == {"type": "busy"}
+    assert stage.events[1].properties["status"] == BusyStatus()
 
 
 def test_an_actor_that_does_not_front_its_session_does_not_show_it_as_busy(stage: Stage) -> None:
@@ -213,9 +213,7 @@ def test_budgets_are_kept_in_the_row_of_the_turn(stage: Stage) -> None:
     stage.send(note(stage.main, "go"))
     claim = claimed(stage, budgets=Budgets({"steps": 5, "nudges": 2}))
     spent = claim.turn.budgets.spend(steps=2, nudges=1)
-    stage.do(
-        lambda tx: actors.save_progress(tx, claim, budgets=spent, steps=2, tokens=10, cost=0.5)
-    )
+    stage.do(lambda tx: actors.save_progress(tx, claim, Progress(spent, 2, 10, 0.5)))
     (turn,) = turns(stage)
     assert (turn.budgets, turn.steps, turn.tokens, turn.cost) == (spent, 2, 10, 0.5)
     assert turn.budgets.left("steps") == 3

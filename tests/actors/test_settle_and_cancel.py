@@ -3,7 +3,15 @@ from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
 from roost.actors.cancel import request_cancel
-from roost.actors.models import Actor, CancelMode, Claim, Ending, RetryState
+from roost.actors.models import (
+    Actor,
+    BusyStatus,
+    CancelMode,
+    Claim,
+    Ending,
+    RetryState,
+    RetryStatus,
+)
 from roost.actors.settle import settle
 from roost.core.errors import NotFoundError
 from roost.inbox.models import Address
@@ -142,14 +150,9 @@ def test_waiting_to_try_again_is_shown_until_it_is_over(stage: Stage, running: C
     stage.do(lambda tx: actors.set_retry(tx, running, retry))
     stage.do(lambda tx: actors.set_retry(tx, running, retry))
     assert stage.event_types() == ["actor.status", "session.status"]
-    assert stage.events[1].properties["status"] == {
-        "type": "retry",
-        "attempt": 2,
-        "message": "overloaded",
-        "next": 123,
-    }
+    assert stage.events[1].properties["status"] == RetryStatus(2, "overloaded", 123)
     stage.do(lambda tx: actors.set_retry(tx, running, None))
-    assert stage.events[3].properties["status"] == {"type": "busy"}
+    assert stage.events[3].properties["status"] == BusyStatus()
     assert stage.actor().retry is None
 
 

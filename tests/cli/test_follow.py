@@ -33,14 +33,14 @@ def test_a_turn_that_cannot_be_started_fails_with_its_prompt(
     async def show(sightings: list[Sighting]) -> None:
         seen.extend(sightings)
 
-    async def broken(_: Address) -> NoReturn:
+    def broken(_: Address) -> NoReturn:
         raise RoostError("the world is not there")
 
     async def run() -> tuple[Followed, int]:
         settings = Settings(environment=environment, interactive=False, make_titles=False)
         async with Runtime.open(settings) as runtime:
             session = await runtime.create_session(tmp_path)
-            runtime.scheduler.world_of = broken
+            runtime.worlds.world_of = broken
             address = Address(session.id, MAIN)
             with runtime.bus.subscribe(lambda event: event.session_id == session.id) as news:
                 prompt = PromptInput(parts=(TextInput("hello"),))

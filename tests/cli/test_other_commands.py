@@ -13,21 +13,14 @@ from pathlib import Path
 import pytest
 from terminal_user import KEY, User, ended, read_until
 
-from roost.cli import storage
 from roost.cli.completion.bash import bash_script
 from roost.cli.completion.fish import fish_script
 from roost.cli.completion.words import commands
 from roost.cli.completion.zsh import zsh_script
 from roost.cli.table import age, table
-from roost.runtime import runtime
 from roost.workspace.search import ripgrep_program
 from scripted_model.scenario import scenario
 from scripted_model.server import ScriptedModel
-
-
-def test_all_commands_look_at_the_database_of_the_runtime() -> None:
-    assert storage.DATABASE_NAME == runtime.DATABASE_NAME
-
 
 # config
 

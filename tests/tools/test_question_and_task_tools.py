@@ -5,7 +5,7 @@ from tool_world import ToolWorld, in_world
 
 from roost.core.errors import ConflictError, DeniedError, NotFoundError
 from roost.tools.arguments import ArgumentsError
-from roost.tools.contract import ToolError
+from roost.tools.contract import Option, ToolError
 
 
 def test_questions_reach_the_person_and_answers_come_back(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_questions_reach_the_person_and_answers_come_back(tmp_path: Path) -> Non
         answer = await world.call("question", questions=questions)
         first, second, third = world.questions
         assert len(first.header) == 30
-        assert first.options[1] == {"label": "SQLite", "description": ""}
+        assert first.options[1] == Option("SQLite")
         assert first.custom
         assert not first.multiple
         assert second.multiple

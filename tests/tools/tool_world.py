@@ -84,7 +84,6 @@ class ToolWorld:
             shell=self.shell,
             reads_images=self.reads_images,
             reads_pdf=self.reads_pdf,
-            hidden_environment=frozenset({SECRET}),
             allow_private_hosts=self.allows_private_hosts,
             ask=self._ask,
             question=self._question,

@@ -9,6 +9,7 @@ from roost.actors import ending as endings
 from roost.actors import family, store
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Claim, Ending, Reason, Turn
+from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
@@ -88,7 +89,7 @@ def claim(
             address.actor_id,
         ),
     )
-    store.tell_status(tx, held)
+    tell_status(tx, held)
     failpoint("claim.end")
     return Claim(held, turn, took_over, limits)
 
@@ -155,7 +156,7 @@ def rest(tx: Transaction, actor: Actor) -> None:
         (status, cancel, actor.session_id, actor.actor_id),
     )
     if actor.status != status:
-        store.tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
+        tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
 
 
 def recover_actor(tx: Transaction, address: Address, is_dead: IsDead, limits: ActorLimits) -> bool:

@@ -1,9 +1,9 @@
 """Actors, turns, and the claim under which a process may write for one."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from roost.actors.limits import ActorLimits
 from roost.core.wire_names import wire_name
@@ -24,6 +24,26 @@ class RetryState(Struct, frozen=True, omit_defaults=True):
     message: str
     next: int
     """Milliseconds since the epoch of the next try."""
+
+
+class IdleStatus(Struct, frozen=True, tag_field="type", tag="idle"):
+    """It sleeps."""
+
+
+class BusyStatus(Struct, frozen=True, tag_field="type", tag="busy"):
+    """It works."""
+
+
+class RetryStatus(Struct, frozen=True, tag_field="type", tag="retry"):
+    """A model call failed and waits to be tried again, at `next` (see `RetryState`)."""
+
+    attempt: int
+    message: str
+    next: Annotated[int, Meta(ge=0, le=2**53 - 1)]
+
+
+SessionStatus = IdleStatus | BusyStatus | RetryStatus
+"""What clients see of an actor, and of the session that it fronts: OpenCode's `SessionStatus`."""
 
 
 class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):
@@ -110,6 +130,16 @@ class Terms(Struct, frozen=True, kw_only=True):
     budgets: Budgets
     """Of each turn."""
     limits: ActorLimits
+
+
+class Progress(Struct, frozen=True):
+    """What a turn has used so far, summed over its steps."""
+
+    budgets: Budgets
+    steps: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    """US dollars."""
 
 
 class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):

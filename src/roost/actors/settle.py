@@ -5,6 +5,7 @@ import msgspec
 from roost.actors import ending as endings
 from roost.actors import store
 from roost.actors.models import Actor, Claim, Ending, Settled
+from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
@@ -45,6 +46,6 @@ def _sleep(tx: Transaction, actor: Actor, ending: Ending) -> Settled:
     if ending.outcome == "success" and actor.resumed:
         store.set_resumed(tx, actor, 0)
     failpoint("settle.written")
-    store.tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
+    tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
     sessions.touch(tx, actor.session_id, now)
     return status

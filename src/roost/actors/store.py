@@ -6,7 +6,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from roost.actors.models import Actor, Budgets, Claim, Ending, RetryState, Status, Turn
+from roost.actors.models import (
+    Actor,
+    Budgets,
+    Claim,
+    Ending,
+    Progress,
+    RetryState,
+    Status,
+    Turn,
+)
+from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
@@ -288,13 +298,17 @@ def check_fence(tx: Reader, claim: Claim) -> Actor:
     return actor
 
 
-def save_progress(
-    tx: Transaction, claim: Claim, *, budgets: Budgets, steps: int, tokens: int, cost: float
-) -> None:
-    """Store what the turn has used; `tokens` and `cost` are sums over its steps."""
+def save_progress(tx: Transaction, claim: Claim, progress: Progress) -> None:
+    """Store what the turn has used."""
     tx.run(
         "UPDATE turn SET budgets = ?, steps = ?, tokens = ?, cost = ? WHERE id = ?",
-        (msgspec.json.encode(budgets).decode(), steps, tokens, cost, claim.turn.id),
+        (
+            msgspec.json.encode(progress.budgets).decode(),
+            progress.steps,
+            progress.tokens,
+            progress.cost,
+            claim.turn.id,
+        ),
     )
     note_activity(tx, claim)
 
@@ -383,33 +397,3 @@ def set_retry(tx: Transaction, claim: Claim, retry: RetryState | None) -> None:
         ),
     )
     tell_status(tx, msgspec.structs.replace(actor, retry=retry))
-
-
-def status_of(actor: Actor) -> dict[str, Any]:
-    """The state of an actor as OpenCode's `SessionStatus`."""
-    if actor.retry is not None:
-        return {"type": "retry", **msgspec.to_builtins(actor.retry)}
-    return {"type": "idle" if actor.status == "idle" else "busy"}
-
-
-def tell_status(tx: Transaction, actor: Actor) -> None:
-    """Emit the state of `actor`, and of its session if it fronts it. The one writer of status."""
-    status = status_of(actor)
-    tx.emit(
-        Event(
-            "actor.status",
-            {"sessionID": actor.session_id, "actorID": actor.actor_id, "status": status},
-            session_id=actor.session_id,
-        )
-    )
-    if not actor.fronts:
-        return
-    tx.emit(
-        Event(
-            "session.status",
-            {"sessionID": actor.session_id, "status": status},
-            session_id=actor.session_id,
-        )
-    )
-    if status["type"] == "idle":
-        tx.emit(Event("session.idle", {"sessionID": actor.session_id}, session_id=actor.session_id))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from roost.cli.folders import working_folder
 from roost.cli.log import FOLDER as LOG_FOLDER
 from roost.cli.permission_names import mistyped
-from roost.cli.storage import DATABASE_NAME, Home, at_home
+from roost.cli.storage import Home, at_home
 from roost.cli.trusting import load_config, trust
 from roost.config.loaded import Loaded, Withheld
 from roost.config.show import masked, settings
@@ -124,7 +124,7 @@ def _paths(home: Home, loaded: Loaded) -> list[str]:
         f"config    {paths.config}",
         f"state     {paths.state}",
         f"cache     {paths.cache}",
-        f"database  {paths.data / DATABASE_NAME}",
+        f"database  {paths.database}",
         f"logs      {paths.data / LOG_FOLDER}",
         f"models    {model_folder(home.environ)}",
     ]

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,9 +15,6 @@ from roost.config.paths import Paths, roost_paths
 from roost.core.text import terminal_safe
 from roost.db.database import Database
 from roost.events.bus import Bus
-
-DATABASE_NAME: Final = "roost.db"
-"""As the runtime names it; imported from there it would triple the start of these commands."""
 
 
 class Home(Struct, frozen=True):
@@ -49,7 +46,7 @@ def at_home(given: Mapping[str, Any]) -> Generator[Home]:
 @contextmanager
 def database_of(home: Home) -> Generator[Database]:
     """The user's database, without anything that runs actors. Raises `StorageError`."""
-    database = Database.open(home.paths.data / DATABASE_NAME, Bus())
+    database = Database.open(home.paths.database, Bus())
     tell_notes(database)
     try:
         yield database

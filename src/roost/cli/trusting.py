@@ -6,7 +6,7 @@ from typing import Final
 
 from roost.config.load import Place, load
 from roost.config.loaded import Loaded
-from roost.config.paths import Paths
+from roost.config.paths import Paths, home_of
 from roost.config.trust import TrustStore
 from roost.core.errors import ConfigError
 
@@ -40,7 +40,7 @@ def trust(directory: Path, environ: Mapping[str, str], paths: Paths) -> Loaded:
 
 
 def _place(directory: Path, environ: Mapping[str, str], paths: Paths) -> Place:
-    home = Path(environ.get("HOME", "/"))
+    home = home_of(environ)
     return Place(directory=directory.resolve(), environ=environ, paths=paths, home=home)
 
 

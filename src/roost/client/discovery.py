@@ -11,26 +11,11 @@ import secrets
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from roost.client.client import Client
 from roost.client.models import ServerPlace, UnreachableError
 from roost.core.errors import RoostError
-
-FOLDER = "servers"
-
-
-class Advert(Struct, frozen=True):
-    """What a server says about itself (`roost.server.advert` writes it)."""
-
-    url: str
-    pid: int
-    key: str
-    version: str
-    directories: list[str]
-    socket: str | None = None
-    token_file: str | None = None
-    """None: the password that the server was started with is needed."""
+from roost.runtime.advert import FOLDER, Advert
 
 
 def adverts(state: Path) -> list[Advert]:

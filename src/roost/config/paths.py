@@ -26,6 +26,11 @@ class Paths(Struct, frozen=True):
     """What can be fetched or made again."""
 
     @property
+    def database(self) -> Path:
+        """Everything that was said and done."""
+        return self.data / "roost.db"
+
+    @property
     def trust_file(self) -> Path:
         """Which project configurations the user trusts."""
         return self.state / "trust.json"
@@ -54,6 +59,12 @@ def _make_private(folder: Path) -> None:
             f"{folder}: cannot be used as a folder of Roost: {error.strerror}",
             hint=f"Make it writable, or set {HOME_VARIABLE} to a folder that is.",
         ) from error
+
+
+def home_of(environ: Mapping[str, str]) -> Path:
+    """The user's own folder: `HOME`, else what the system says."""
+    given = environ.get("HOME")
+    return Path(given) if given else Path.home()
 
 
 def roost_paths(environ: Mapping[str, str]) -> Paths:

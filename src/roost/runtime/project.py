@@ -8,10 +8,11 @@ from msgspec import Struct
 from roost.config.load import Place as ConfigPlace
 from roost.config.load import load
 from roost.config.loaded import Loaded
-from roost.config.paths import Paths
+from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, agents, choose_agent
 from roost.context.instructions import Instruction, find_instructions
 from roost.core.errors import UsageError
+from roost.runtime.advert import FOLDER
 from roost.runtime.models import Settings
 from roost.workspace.guard import Guard
 
@@ -61,7 +62,7 @@ class Projects:
     async def _open(self, directory: Path) -> Project:
         loaded = await asyncio.to_thread(self._load, directory)
         root = loaded.project.root
-        home = Path(self._settings.environment.get("HOME", "/"))
+        home = home_of(self._settings.environment)
         root = directory if root == home or not directory.is_relative_to(root) else root
         instructions = find_instructions(
             directory,
@@ -78,7 +79,7 @@ class Projects:
                 root,
                 self._open_roots(),
                 protected=self._paths.all,
-                private=(self._paths.state / "servers", self._paths.trust_file),
+                private=(self._paths.state / FOLDER, self._paths.trust_file),
             ),
             instructions=instructions,
             agents=agents(loaded),
@@ -93,6 +94,6 @@ class Projects:
             directory=directory,
             environ=self._settings.environment,
             paths=self._paths,
-            home=Path(self._settings.environment.get("HOME", "/")),
+            home=home_of(self._settings.environment),
         )
         return load(place)

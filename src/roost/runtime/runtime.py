@@ -39,7 +39,6 @@ from roost.sessions.models import MAIN, Message, NewSession, Session
 from roost.tools.answer_format import check_format
 from roost.workspace.project import project_of
 
-DATABASE_NAME: Final = "roost.db"
 _POLL_SECONDS: Final = 1.0
 """How often news of another process on the same database is looked for."""
 _LOOKS: Final = 3
@@ -66,12 +65,7 @@ class Runtime:
         self.projects = Projects(paths, settings)
         self.worlds = Worlds(self.projects, database, bus, paths, settings)
         self.scheduler = Scheduler(
-            database,
-            bus,
-            owner,
-            world_of=self.worlds.world_of,
-            terms_of=self.worlds.terms_of,
-            recover_all=settings.recover_all,
+            database, bus, owner, self.worlds, recover_all=settings.recover_all
         )
         self._titles = Titles(self.worlds, database)
 
@@ -82,7 +76,7 @@ class Runtime:
         paths = roost_paths(settings.environment)
         paths.prepare()
         bus = Bus()
-        database = Database.open(paths.data / DATABASE_NAME, bus)
+        database = Database.open(paths.database, bus)
         try:
             owner = Owner(paths.state / "owners")
         except StorageError:

@@ -6,8 +6,8 @@ This is the seam for other engines: nothing above it knows that a wake is a task
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import Final
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
 
 from roost.actors import claim as claims
 from roost.actors import family, liveness
@@ -40,8 +40,17 @@ RECOVER_SECONDS: Final = 5.0
 GRACE_SECONDS: Final = 60.0
 """How long a turn that was asked to stop gracefully may take to report, before it is forced."""
 
-WorldOf = Callable[[Address], Awaitable[World]]
-TermsOf = Callable[[str], Awaitable[Terms]]
+
+class TurnSource(Protocol):
+    """Gives a turn what it needs."""
+
+    def world_of(self, address: Address) -> AbstractAsyncContextManager[World]:
+        """The world of the next turn of `address`. Raises `RoostError` when there can be none."""
+        ...
+
+    async def terms_of(self, session_id: str) -> Terms:
+        """The limits of a session. Raises `RoostError` if its folder is gone or faulty."""
+        ...
 
 
 class Scheduler:
@@ -56,17 +65,14 @@ class Scheduler:
         database: Database,
         bus: Bus,
         owner: Owner,
+        source: TurnSource,
         *,
-        world_of: WorldOf,
-        terms_of: TermsOf,
         recover_all: bool = False,
     ) -> None:
-        """`terms_of` takes a session id."""
         self._database = database
         self._bus = bus
         self._owner = owner
-        self._world_of = world_of
-        self._terms_of = terms_of
+        self._source = source
         self._recover_all = recover_all
         self._sessions: set[str] = set()
         """Those of which a turn ran here: their mail is looked after, whichever process sent it."""
@@ -180,9 +186,9 @@ class Scheduler:
     async def _one_turn(self, address: Address, reason: Reason) -> bool:
         """Run one turn; whether another is due."""
         try:
-            world = await self._world_of(address)
-            claimed = await self._claim(address, reason)
-            return claimed is not None and await self._run(world, claimed)
+            async with self._source.world_of(address) as world:
+                claimed = await self._claim(address, reason)
+                return claimed is not None and await self._run(world, claimed)
         except StorageError as error:
             self._report(address, error)
             await asyncio.sleep(RETRY_SECONDS)
@@ -215,14 +221,14 @@ class Scheduler:
     async def _limits_of(self, session_id: str) -> ActorLimits:
         """The limits of a session's actors; the built-in ones if its folder is gone or faulty."""
         try:
-            return (await self._terms_of(session_id)).limits
+            return (await self._source.terms_of(session_id)).limits
         except StorageError:
             raise
         except RoostError:
             return ActorLimits()
 
     async def _claim(self, address: Address, reason: Reason) -> Claim | None:
-        terms = await self._terms_of(address.session_id)
+        terms = await self._source.terms_of(address.session_id)
         self._sessions.add(address.session_id)
         return await self._database.write(lambda tx: self._claimed(tx, address, reason, terms))
 

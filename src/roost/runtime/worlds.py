@@ -1,7 +1,8 @@
 """Builds the world of a turn: which model, which tools, which rules, where."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from roost.actors import trees
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Budgets, Terms
 from roost.config.models import LimitsConfig
-from roost.config.paths import Paths
+from roost.config.paths import Paths, home_of
 from roost.config.show import is_secret
 from roost.context.agents import Agent
 from roost.context.system import system_prompt
@@ -39,6 +40,7 @@ from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
 from roost.permissions.rules import rules_of
+from roost.runtime.kept import Kept
 from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
 from roost.sessions import store as sessions
@@ -56,6 +58,10 @@ _ORDINARY: Final = frozenset(
     {"HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "PWD", "TMPDIR", "TERM"}
 )
 """Variables that commands need, and that are no secret wherever a configuration names them."""
+IDLE_LEDGERS: Final = 64
+"""Sleeping actors whose knowledge of files is kept for their next turn."""
+IDLE_SHELLS: Final = 4
+"""Folders in which nobody works and whose shell is kept for the next turn."""
 DEFAULT_LIMITS: Final[dict[str, float]] = {limits.STEPS: 1_000, limits.INVALID_CALLS: 12}
 """Limits of a turn that hold unless the config says otherwise."""
 
@@ -72,35 +78,48 @@ class Worlds:
         self._database = database
         self._bus = bus
         self._paths = paths
-        self._ledgers: dict[Address, ReadLedger] = {}
+        self._ledgers: Kept[Address, ReadLedger] = Kept(IDLE_LEDGERS)
         self._gate = Gate(database, bus, interactive=settings.interactive, yes=settings.yes)
-        self._models: dict[tuple[Path, str], Model] = {}
-        self._shells: dict[Path, Shell] = {}
+        self._models: dict[Path, _Models] = {}
+        self._desks: Kept[tuple[Path, int], _Desk] = Kept(IDLE_SHELLS)
 
     async def close(self) -> None:
         """End connections and child processes."""
-        for shell in self._shells.values():
-            await shell.close()
+        for desk in self._desks.clear():
+            await desk.shell.close()
         await self.models.aclose()
 
-    async def world_of(self, address: Address) -> World:
-        """The world of the next turn of `address`."""
+    @property
+    def shells(self) -> int:
+        """How many shells are kept, in use or for the next turn."""
+        return len(self._desks)
+
+    @asynccontextmanager
+    async def world_of(self, address: Address) -> AsyncGenerator[World]:
+        """The world of the next turn of `address`, which must end with the block."""
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
-        environment = self.settings.environment
-        hidden = _secret_variables(project)
-        secrets = _secrets(project, hidden, environment)
-        shell = self._shells.setdefault(
-            project.directory, Shell(environment, secrets=hidden, hidden=secrets)
-        )
+        # A folder whose configuration was read again is another project, with other secrets.
+        key = (project.directory, id(project))
+        desk = self._desks.take(key, lambda: _Desk(project, self.settings.environment))
+        ledger = self._ledgers.take(address, ReadLedger)
+        try:
+            yield self._world(session, desk, ledger)
+        finally:
+            self._ledgers.give_back(address)
+            for idle in self._desks.give_back(key):
+                await idle.shell.close()
+
+    def _world(self, session: Session, desk: "_Desk", ledger: ReadLedger) -> World:
+        project = desk.project
         rules = _Rules(project, session, self.settings)
         place = Place(
             directory=project.directory,
             root=project.root,
             guard=project.guard,
-            ledger=self._ledgers.setdefault(address, ReadLedger()),
+            ledger=ledger,
             spill_folder=self._paths.data / "outputs",
-            shell=shell,
+            shell=desk.shell,
         )
 
         def resolve_model(name: ModelName) -> Model:
@@ -114,14 +133,13 @@ class Worlds:
             session=session,
             place=place,
             retry=_retry_policy(project),
-            hidden_environment=hidden,
-            secrets=secrets,
+            secrets=desk.secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
-            reap=shell.reap,
+            reap=desk.shell.reap,
         )
 
     async def terms_of(self, session_id: str) -> Terms:
@@ -180,7 +198,7 @@ class Worlds:
             found = self._model(project, ref)
         else:
             found = (await choose(ref, settings, environment, self.models)).model
-            self._models[project.directory, found.ref] = found
+            self._models_of(project)[found.ref] = found
         return ModelName.of(found.ref)
 
     def model_named(self, project: Project, name: str, beside: ModelName) -> ModelName:
@@ -201,10 +219,35 @@ class Worlds:
         return list_models(current, settings, environment, vision=vision, limit=limit)
 
     def _model(self, project: Project, ref: str) -> Model:
-        key = (project.directory, ref)
-        if key not in self._models:
-            self._models[key] = resolve(ref, _settings(project), self.settings.environment)
-        return self._models[key]
+        known = self._models_of(project)
+        if ref not in known:
+            known[ref] = resolve(ref, _settings(project), self.settings.environment)
+        return known[ref]
+
+    def _models_of(self, project: Project) -> dict[str, Model]:
+        """The models that were resolved for `project`, as its configuration was last read."""
+        known = self._models.get(project.directory)
+        if known is None or known.project is not project:
+            known = self._models[project.directory] = _Models(project)
+        return known.by_ref
+
+
+class _Models:
+    """The models of a project by name."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.by_ref: dict[str, Model] = {}
+
+
+class _Desk:
+    """What all actors that work in a project share: its shell, and what no tool may show."""
+
+    def __init__(self, project: Project, environment: Mapping[str, str]) -> None:
+        self.project = project
+        hidden = _secret_variables(project)
+        self.secrets = _secrets(project, hidden, environment)
+        self.shell = Shell(environment, secrets=hidden, hidden=self.secrets)
 
 
 def _settings(project: Project) -> ModelSettings:
@@ -270,7 +313,7 @@ class _Rules:
         self._project = project
         self._session = session
         self._settings = settings
-        self._home = Path(settings.environment.get("HOME", "/"))
+        self._home = home_of(settings.environment)
         self._layers: dict[str, tuple[Layer, ...]] = {}
         self._tools: dict[tuple[str, str], Mapping[str, Tool[Any]]] = {}
 

@@ -13,26 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from roost import __version__
+from roost.runtime.advert import FOLDER, Advert
 from roost.server.auth import write_private
 from roost.server.models import Listening
-
-FOLDER = "servers"
-
-
-class Advert(Struct, frozen=True):
-    """What the file says. `roost.client.discovery` reads it."""
-
-    url: str
-    pid: int
-    key: str
-    version: str
-    directories: list[str]
-    socket: str | None = None
-    token_file: str | None = None
-    """None: the password that the server was started with is needed."""
 
 
 def place_name(port: int | None, socket: Path | None) -> str:

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct, field
 
-from roost.actors.models import RetryState
 from roost.core.wire_names import wire_name
 from roost.inbox.models import Address, InboxRow, State
 from roost.permissions.models import Rule
@@ -28,32 +27,6 @@ def message_view(message: Message) -> MessageView:
     """A message as it is sent; parts of a type that this program does not know pass unchanged."""
     parts = [part.raw if isinstance(part, UnknownPart) else part for part in message.parts]
     return MessageView(message.info, cast("tuple[KnownPart, ...]", tuple(parts)))
-
-
-class IdleStatus(Struct, frozen=True, tag_field="type", tag="idle"):
-    """It sleeps."""
-
-
-class BusyStatus(Struct, frozen=True, tag_field="type", tag="busy"):
-    """It works."""
-
-
-class RetryStatus(Struct, frozen=True, tag_field="type", tag="retry"):
-    """A model call failed and waits to be tried again, at `next`."""
-
-    attempt: int
-    message: str
-    next: Stamp
-
-
-SessionStatus = IdleStatus | BusyStatus | RetryStatus
-
-
-def session_status(*, idle: bool, retry: RetryState | None) -> SessionStatus:
-    """The state of a session from that of the actor that fronts it."""
-    if retry is not None:
-        return RetryStatus(retry.attempt, retry.message, retry.next)
-    return IdleStatus() if idle else BusyStatus()
 
 
 class ModelChoice(Struct, frozen=True, rename=wire_name, omit_defaults=True):

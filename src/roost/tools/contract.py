@@ -3,10 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from roost.core.errors import RoostError
 from roost.db.database import Database
@@ -36,13 +36,19 @@ class ToolOutput(Struct, frozen=True):
     """The tool kept its output within the caps itself."""
 
 
-class Question(Struct, frozen=True, omit_defaults=True):
+class Option(Struct, frozen=True):
+    """One answer to choose."""
+
+    label: Annotated[str, Meta(min_length=1, description="One to five words.")]
+    description: Annotated[str, Meta(description="What choosing it means.")] = ""
+
+
+class Question(Struct, frozen=True):
     """One question to the person, in OpenCode's shape."""
 
     question: str
     header: str
-    options: tuple[dict[str, str], ...] = ()
-    """Each `{label, description}`."""
+    options: tuple[Option, ...] = ()
     multiple: bool = False
     custom: bool = True
     """Free text is allowed as an answer."""
@@ -70,8 +76,6 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     shell: Shell
     reads_images: bool
     reads_pdf: bool
-    hidden_environment: frozenset[str]
-    """Names of variables that no child process may see: provider keys, server secrets."""
     allow_private_hosts: bool
     ask: Callable[[PermissionRequest], Awaitable[None]]
     """Returns when the action is allowed; raises `DeniedError` with words for the model."""

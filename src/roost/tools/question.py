@@ -5,17 +5,10 @@ from typing import Annotated, ClassVar, Final
 from msgspec import Meta, Struct
 
 from roost.core.text import clean, cut
-from roost.tools.contract import Question, Tool, ToolContext, ToolOutput
+from roost.tools.contract import Option, Question, Tool, ToolContext, ToolOutput
 
 _HEADER: Final = 30
 """Characters of a header that clients have room for."""
-
-
-class Option(Struct, frozen=True):
-    """One answer to choose."""
-
-    label: Annotated[str, Meta(min_length=1, description="One to five words.")]
-    description: Annotated[str, Meta(description="What choosing it means.")] = ""
 
 
 class Item(Struct, frozen=True):
@@ -63,9 +56,7 @@ def _question(item: Item) -> Question:
     return Question(
         question=item.question,
         header=cut(item.header or item.question, _HEADER),
-        options=tuple(
-            {"label": option.label, "description": option.description} for option in item.options
-        ),
+        options=item.options,
         multiple=bool(item.multiple),
         custom=item.custom is not False or not item.options,
     )

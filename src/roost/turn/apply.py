@@ -49,14 +49,7 @@ async def apply(
             step.store(tx)
         if last is not None:
             transcript.update_message(tx, last.info)
-        save_progress(
-            tx,
-            memory.claim,
-            budgets=memory.budgets,
-            steps=memory.steps,
-            tokens=memory.tokens,
-            cost=memory.cost,
-        )
+        save_progress(tx, memory.claim, memory.progress)
         if step is not None:
             trees.charge(tx, memory.claim, step.tokens, step.cost)
         failpoint("apply.stored")
@@ -158,14 +151,7 @@ async def end_early(
         check_fence(tx, memory.claim)
         address = memory.claim.address
         repair.repair(tx, address.session_id, address.actor_id, error)
-        save_progress(
-            tx,
-            memory.claim,
-            budgets=memory.budgets,
-            steps=memory.steps,
-            tokens=memory.tokens,
-            cost=memory.cost,
-        )
+        save_progress(tx, memory.claim, memory.progress)
         if ending.outcome == "failure":
             _tell_error(tx, memory, error)
         withdraw_open(tx, memory.claim.turn.id)

@@ -1,5 +1,6 @@
 """The start of a step: claim the mail, extend the slice, derive the facts."""
 
+import msgspec
 from msgspec import Struct
 
 from roost.actors import trees
@@ -59,14 +60,8 @@ def take(tx: Transaction, memory: Memory) -> Taken:
         note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
         trees.begin(tx, memory.claim, budgets)
-        save_progress(
-            tx,
-            memory.claim,
-            budgets=budgets,
-            steps=memory.steps,
-            tokens=memory.tokens,
-            cost=memory.cost,
-        )
+        progress = msgspec.structs.replace(memory.progress, budgets=budgets)
+        save_progress(tx, memory.claim, progress)
     if trees.is_limited(budgets):
         budgets = trees.read(tx, memory.claim, budgets)
     return Taken(actor, new, budgets, hops)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable
 
-from roost.actors.models import Budgets, Claim
+from roost.actors.models import Budgets, Claim, Progress
 from roost.context.view import View
 from roost.inbox.store import is_prompt
 from roost.llm.providers.cache import EncodingCache
@@ -54,6 +54,11 @@ class Memory:
                 self.user = message.info
                 if is_prompt(message.info):
                     self.prompt = message.info
+
+    @property
+    def progress(self) -> Progress:
+        """What the turn has used."""
+        return Progress(self.budgets, self.steps, self.tokens, self.cost)
 
     @property
     def elapsed(self) -> float:

@@ -220,7 +220,6 @@ class _Run:
             shell=place.shell,
             reads_images=model.reads_images,
             reads_pdf=model.reads_pdf,
-            hidden_environment=world.hidden_environment,
             allow_private_hosts=world.allow_private_hosts,
             ask=ask,
             question=question,

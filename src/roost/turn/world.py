@@ -76,7 +76,6 @@ class World(Struct, frozen=True, kw_only=True):
     session: Session
     place: Place
     retry: RetryPolicy
-    hidden_environment: frozenset[str]
     secrets: Secrets
     """What no tool may show."""
     allow_private_hosts: bool

@@ -13,7 +13,6 @@ from shlex import quote
 from typing import Final
 
 from roost.cli.doctor.findings import Finding, fail, ok, warn
-from roost.cli.storage import DATABASE_NAME
 from roost.config.paths import Paths
 from roost.core.errors import ConfigError, StorageError
 from roost.db.opening import open_file
@@ -40,7 +39,7 @@ def check_folders(paths: Paths) -> Iterator[Finding]:
 
 def _modes(paths: Paths) -> Finding:
     """As they are before anything mends them."""
-    files = [paths.data / DATABASE_NAME, paths.trust_file]
+    files = [paths.database, paths.trust_file]
     found = [path for path in (*paths.all, *files) if path.exists()]
     if not found:
         return ok("folders", f"{paths.data} and others will be made when first needed")

@@ -11,7 +11,6 @@ from roost.actors.owner import has_died
 from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.sessions.states import Watch, owners_folder
-from roost.cli.storage import DATABASE_NAME
 from roost.config.paths import Paths
 from roost.core.errors import StorageError
 from roost.db.connect import connect, explain
@@ -27,7 +26,7 @@ _SAVE: Final = "roost sessions list --all; roost sessions export ID > ID.json"
 
 def check_stored(paths: Paths, *, deep: bool) -> Iterator[Finding]:
     """The database as it lies there; nothing is written to it. `deep` reads all of it."""
-    path = paths.data / DATABASE_NAME
+    path = paths.database
     if not path.exists():
         yield ok("database", "none yet; it is made with the first session")
         return

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roost.actors.models import RetryStatus
 from roost.events.types import Delta, Event
 from roost.sessions.models import MAIN, AssistantInfo, Info, Message
 from roost.sessions.parts import Part
@@ -75,8 +76,8 @@ def sighting_of(event: Event, actor_id: str = MAIN) -> Sighting | None:
             return Gone(properties["messageID"], properties["partID"])
         case "actor.status" if properties["actorID"] == actor_id:
             status = properties["status"]
-            if status["type"] == "retry":
-                return Retrying(status["attempt"], status["message"], status["next"])
+            if isinstance(status, RetryStatus):
+                return Retrying(status.attempt, status.message, status.next)
             return None
         case "session.error":
             return _trouble(properties, actor_id)

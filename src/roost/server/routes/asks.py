@@ -9,6 +9,7 @@ from roost.core.wire_names import wire_name
 from roost.permissions.asks import Kind, get
 from roost.permissions.models import Reply
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.tools.contract import Question
 
 
 class AskingCall(Struct, frozen=True, rename=wire_name):
@@ -30,29 +31,12 @@ class PermissionView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     tool: AskingCall | None = None
 
 
-class OptionView(Struct, frozen=True):
-    """One answer to choose."""
-
-    label: str
-    description: str = ""
-
-
-class QuestionView(Struct, frozen=True):
-    """One question. `custom`: words of one's own are an answer too."""
-
-    question: str
-    header: str
-    options: list[OptionView] = []
-    multiple: bool = False
-    custom: bool = True
-
-
 class QuestionsView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """Questions that are asked together."""
 
     id: str
     session_id: str
-    questions: list[QuestionView]
+    questions: list[Question]
     tool: AskingCall | None = None
 
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from roost.config.paths import home_of
 from roost.config.show import masked
 from roost.context.agents import Agent
 from roost.core.clock import now_ms
@@ -62,7 +63,7 @@ async def list_agents(call: Call[NoQuery, None]) -> list[AgentView]:
     """The agents that actors can run as, with the rules that hold for them."""
     project = await call.project()
     environment = call.service.runtime.settings.environment
-    home = Path(environment.get("HOME", "/"))
+    home = home_of(environment)
     return [_agent_view(agent, project, home) for agent in project.agents.values()]
 
 
@@ -113,7 +114,7 @@ async def get_paths(call: Call[NoQuery, None]) -> PathView:
     project = await call.project()
     runtime = call.service.runtime
     return PathView(
-        home=runtime.settings.environment.get("HOME", ""),
+        home=str(home_of(runtime.settings.environment)),
         state=str(runtime.paths.state),
         config=str(runtime.paths.config),
         worktree=str(project.root),

@@ -7,13 +7,14 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from roost.actors import store as actors
-from roost.actors.models import CancelMode
+from roost.actors.models import CancelMode, SessionStatus
+from roost.actors.status import status_of
 from roost.core.text import clean
 from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
 from roost.permissions.models import Rule
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
-from roost.server.wire import ModelChoice, SessionStatus, Stamp, session_status
+from roost.server.wire import ModelChoice, Stamp
 from roost.sessions import store as sessions
 from roost.sessions.models import MAIN, Session
 from roost.tasks import store as tasks
@@ -120,7 +121,7 @@ async def session_statuses(call: Call[NoQuery, None]) -> dict[str, SessionStatus
     for actor in busy:
         place = await call.service.directories.place(actor.session_id)
         if actor.fronts and place is not None and place.directory == call.directory:
-            shown[actor.session_id] = session_status(idle=False, retry=actor.retry)
+            shown[actor.session_id] = status_of(actor)
     return shown
 
 
