@@ -59,6 +59,24 @@ def roost_commands() -> list[str]:
     return found + re.findall(r"`(?:[A-Z_]+=\S+ )?(roost [a-z][^`\\]*)", README)
 
 
+def help_examples() -> list[str]:
+    """Every call of `roost` among the examples that `--help` shows."""
+    return [
+        re.split(r"\s{3,}|\s[|>]", line.partition("roost")[2])[0]
+        for command in COMMANDS
+        for line in command.notes.splitlines()
+        if re.match(r"  (\S.* )?roost ", line) and "<(" not in line and "lost:" not in line
+    ]
+
+
+@pytest.mark.parametrize("line", help_examples())
+def test_every_example_of_the_help_is_understood(line: str) -> None:
+    name, *words = shlex.split(line)
+    command = find_command(name)
+    assert command is not None
+    parse(command, words)
+
+
 @pytest.mark.parametrize("line", roost_commands())
 def test_every_command_of_the_readme_is_understood(line: str) -> None:
     name, *words = shlex.split(line)[1:]

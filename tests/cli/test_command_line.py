@@ -49,7 +49,7 @@ def test_run_help_tells_every_exit_code(capsys: pytest.CaptureFixture[str]) -> N
         (["run", "-c", "-s", "ses_1", "x"], "not allowed with"),
         (["serve", "--port", "70000"], "'70000' is not a port"),
         (["sessions", "lst"], "invalid choice: 'lst'"),
-        (["sessions", "show"], "required: ID"),
+        (["sessions", "delete"], "required: ID"),
         (["completion", "tcsh"], "invalid choice"),
     ],
 )

@@ -4,20 +4,13 @@ each start of any command reads it.
 
 from argparse import SUPPRESS
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
+from roost.cli import notes
 from roost.cli.parser import Parser, port_number, positive_amount, positive_count
 
 Argue = Callable[[Parser], None]
 _HOW: Final = "how to show it"
-EXIT_CODES: Final = """\
-exit codes:
-  0    done
-  1    the turn failed
-  2    wrong usage or configuration
-  3    a limit stopped it (steps, tokens, cost)
-  124  the time limit stopped it
-  130  interrupted (129: the terminal went away, 141: nobody reads the output, 143: terminated)"""
 
 
 class Command(NamedTuple):
@@ -72,7 +65,12 @@ def _run(parser: Parser) -> None:
         metavar="FILE",
         help="the answer must fit the JSON Schema in this file; it alone goes to stdout",
     )
-    add("--format", choices=("text", "json", "default"), default="text", help=_HOW)
+    add(
+        "--format",
+        choices=("text", "json", "default"),
+        default="text",
+        help="text for people, or one JSON object a line (default is text)",
+    )
     add("--thinking", action="store_true", help="show the model's reasoning too")
     add("--yes", action="store_true", help="allow what would be asked; never what is denied")
     add(
@@ -123,32 +121,32 @@ def _serve(parser: Parser) -> None:
 
 
 def _sessions(parser: Parser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
-    listing = actions.add_parser("list", aliases=["ls"], help="list the sessions of this project")
+    add = _actions(parser)
+    listing = add("list", "list the sessions of this project", notes.STATES, alias="ls")
     listing.add_argument("--format", choices=("table", "json"), default="table", help=_HOW)
     _at_most(listing, 50, "sessions")
     listing.add_argument("--all", action="store_true", help="those of every project")
     _place(listing, "list those of this folder's project")
-    show = actions.add_parser("show", help="show what was said and done in a session")
+    show = add("show", "show what was said and done in a session")
     _which(show)
     show.add_argument("--actor", default="main", metavar="NAME", help="whose messages")
     _at_most(show, 100, "messages")
     show.add_argument("--full", action="store_true", help="do not shorten long texts")
     show.add_argument("--thinking", action="store_true", help="show the model's reasoning too")
-    export = actions.add_parser("export", help="write a session as JSON to stdout")
+    export = add("export", "write a session as JSON to stdout", notes.EXPORTED)
     _which(export)
     export.add_argument("--sanitize", action="store_true", help="leave out texts, paths and data")
-    load = actions.add_parser("import", help="read a session that was exported")
+    load = add("import", "read a session that was exported")
     load.add_argument("file", help="the file, or - for stdin")
     load.add_argument("--new-id", action="store_true", help="give it a new id")
     _place(load, "the folder that it belongs to (default: as exported, if that exists here)")
-    delete = actions.add_parser("delete", aliases=["rm"], help="delete a session for good")
+    delete = add("delete", "delete a session for good", notes.DELETED, alias="rm")
     delete.add_argument("session", metavar="ID", help="its id, or the beginning of it")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     delete.add_argument(
         "--force",
         action="store_true",
-        help="if a process is at work in it, stop that work first (without: refuse)",
+        help="if a process is at work in it, stop that work first (default: refuse)",
     )
     for action in (listing, show, export, load, delete):
         _log_options(action)
@@ -182,13 +180,13 @@ def _models(parser: Parser) -> None:
 def _config(parser: Parser) -> None:
     _place(parser, "of this folder (default: the current one)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help=_HOW)
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
-    for name, words in (
-        ("trust", "trust this repository's configuration exactly as it is now"),
-        ("untrust", "forget that it was trusted"),
-        ("path", "print where files are looked for and kept"),
+    add = _actions(parser)
+    for name, words, below in (
+        ("trust", "trust this repository's configuration exactly as it is now", notes.TRUSTED),
+        ("untrust", "forget that it was trusted", ""),
+        ("path", "print where files are looked for and kept", ""),
     ):
-        action = actions.add_parser(name, help=words)
+        action = add(name, words, below)
         # SUPPRESS: a default here would undo the same option given before the action.
         action.add_argument("--dir", default=SUPPRESS, metavar="PATH", help="for this folder")
         _log_options(action)
@@ -203,6 +201,25 @@ def _doctor(parser: Parser) -> None:
 
 def _completion(parser: Parser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+class _AddAction(Protocol):
+    """Adds an action and gives its parser; the text `below` stands below its options."""
+
+    def __call__(self, name: str, summary: str, below: str = "", alias: str = "") -> Parser: ...
+
+
+def _actions(parser: Parser) -> _AddAction:
+    known = parser.add_subparsers(dest="action", metavar="[ACTION]", parser_class=Parser)
+
+    def add(name: str, summary: str, below: str = "", alias: str = "") -> Parser:
+        words = _sentence(summary)
+        aliases = [alias] if alias else []
+        return known.add_parser(
+            name, aliases=aliases, help=summary, description=words, epilog=below
+        )
+
+    return add
 
 
 def _place(parser: Parser, words: str) -> None:
@@ -228,21 +245,7 @@ COMMANDS: Final = (
         "give a prompt, show the work, and end",
         _run,
         "roost.cli.run.command",
-        f"""\
-examples:
-  roost run "why does tests/test_parser.py fail?"
-  roost run --yes fix the failing tests
-  git diff | roost run review this change > review.md
-  roost run -c "now add a test for it"
-  roost run -f design.png -f src/ui "make the page look like this"
-  roost run --schema bugs.schema.json "find bugs in src/" | jq .bugs
-  roost run --format json --time-limit 600 --max-steps 50 "update the changelog"
-
-The answer goes to stdout, everything else to stderr. What a permission rule asks about is
-refused, since nobody is there to answer; --yes allows it. Ctrl-C stops the turn in order and
-keeps what was said, twice ends at once.
-
-{EXIT_CODES}""",
+        notes.RUN,
         words="message",
     ),
     Command(
@@ -250,28 +253,14 @@ keeps what was said, twice ends at once.
         "serve sessions over HTTP until stopped",
         _serve,
         "roost.cli.serve",
-        """\
-examples:
-  roost serve
-  roost serve --port 4096 --dir ~/work/api --dir ~/work/web
-  roost serve --unix /run/user/1000/roost.sock
-  ROOST_SERVER_PASSWORD=... roost serve --hostname 0.0.0.0 --port 4096""",
+        notes.SERVE,
     ),
     Command(
         "sessions",
         "list, show, export, import and delete sessions",
         _sessions,
         "roost.cli.sessions.command",
-        """\
-examples:
-  roost sessions list
-  roost sessions show                          the last session of this folder
-  roost sessions show ses_dd3f                 the beginning of an id is enough
-  roost sessions export ses_dd3f > session.json
-  roost sessions import session.json --new-id
-  roost sessions delete ses_dd3f
-
-To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for the last one.""",
+        notes.SESSIONS,
         ("session",),
     ),
     Command(
@@ -279,47 +268,28 @@ To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for 
         "list the models that can be used",
         _models,
         "roost.cli.model_list",
-        """\
-examples:
-  roost models
-  roost models anthropic
-  roost models --refresh my-server""",
+        notes.MODELS,
     ),
     Command(
         "config",
         "show the configuration in force, and trust a repository's",
         _config,
         "roost.cli.config",
-        """\
-examples:
-  roost config
-  roost config trust
-  roost config path""",
+        notes.CONFIG,
     ),
     Command(
         "doctor",
         "check this machine, the configuration and the database",
         _doctor,
         "roost.cli.doctor.command",
-        """\
-examples:
-  roost doctor
-  roost doctor --online --deep
-
-exit codes:
-  0    nothing failed
-  1    something must be mended""",
+        notes.DOCTOR,
     ),
     Command(
         "completion",
         "print the completion script of a shell",
         _completion,
         "roost.cli.completion.command",
-        """\
-examples:
-  source <(roost completion bash)
-  roost completion zsh > ~/.zfunc/_roost
-  roost completion fish > ~/.config/fish/completions/roost.fish""",
+        notes.COMPLETION,
     ),
 )
 

@@ -1,0 +1,82 @@
+"""What stands below the options in the help of each command: examples, exit codes, advice."""
+
+from typing import Final
+
+STATES: Final = """\
+STATE says what a session is doing:
+  running      a process works in it
+  waiting      a prompt lies in it that nobody has read yet
+  interrupted  its process ended in the middle; nothing is lost: roost run -s ID "go on\""""
+EXPORTED: Final = """\
+Known keys are replaced; what was said and done is not, except with --sanitize."""
+DELETED: Final = """\
+A session that a process works in is not deleted; the refusal names the process."""
+TRUSTED: Final = """\
+Until then a repository's own configuration cannot run code, loosen permissions or see a key.
+`roost config` shows what waits for trust. A change to any of the files ends the trust."""
+EXIT_CODES: Final = """\
+exit codes:
+  0    done
+  1    the turn failed
+  2    wrong usage or configuration
+  3    a limit stopped it (steps, tokens, cost)
+  124  the time limit stopped it
+  130  interrupted (129: the terminal went away, 141: nobody reads the output, 143: terminated)"""
+RUN: Final = f"""\
+examples:
+  roost run "why does tests/test_parser.py fail?"
+  roost run --yes fix the failing tests
+  git diff | roost run review this change > review.md
+  roost run -c "now add a test for it"
+  roost run -f design.png -f src/ui "make the page look like this"
+  roost run --schema bugs.schema.json "find bugs in src/" | jq .bugs
+  roost run --format json --time-limit 600 --max-steps 50 "update the changelog"
+
+The answer goes to stdout, everything else to stderr. What a permission rule asks about is
+refused, since nobody is there to answer; --yes allows it for this run, a rule in your roost.json
+for good: {{"permission": {{"bash": {{"make test": "allow"}}}}}}.
+Ctrl-C stops the turn in order and keeps what was said, twice ends at once.
+
+{EXIT_CODES}"""
+SERVE: Final = """\
+examples:
+  roost serve
+  roost serve --port 4096 --dir ~/work/api --dir ~/work/web
+  roost serve --unix /run/user/1000/roost.sock
+  ROOST_SERVER_PASSWORD=... roost serve --hostname 0.0.0.0 --port 4096
+
+Every request carries a secret: the password, or one that is made new at each start. What is printed
+at the start shows where it lies, and a request to try."""
+SESSIONS: Final = """\
+examples:
+  roost sessions list
+  roost sessions show                          the last session of this folder
+  roost sessions show ses_dd3f                 the beginning of an id is enough
+  roost sessions export ses_dd3f > session.json
+  roost sessions import session.json --new-id
+  roost sessions delete ses_dd3f
+
+To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for the last one."""
+MODELS: Final = """\
+examples:
+  roost models
+  roost models anthropic
+  roost models --refresh my-server"""
+CONFIG: Final = """\
+examples:
+  roost config                 every setting in force, and the file that says so
+  roost config trust
+  roost config path            your own roost.json lies in the folder `config`"""
+DOCTOR: Final = """\
+examples:
+  roost doctor
+  roost doctor --online --deep
+
+exit codes:
+  0    nothing failed
+  1    something must be mended"""
+COMPLETION: Final = """\
+examples:
+  source <(roost completion bash)
+  roost completion zsh > ~/.zfunc/_roost       (with ~/.zfunc in $fpath before compinit)
+  roost completion fish > ~/.config/fish/completions/roost.fish"""
