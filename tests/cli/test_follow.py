@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import NoReturn
 
+import pytest
+
 from roost.cli.run.follow import Followed, Follower
 from roost.cli.run.sightings import Sighting
 from roost.cli.run.stopping import Stop
@@ -12,6 +14,7 @@ from roost.core.errors import RoostError
 from roost.inbox.models import Address
 from roost.runtime.models import PromptInput, Settings, TextInput
 from roost.runtime.runtime import Runtime
+from roost.runtime.worlds import Worlds
 from roost.sessions.models import MAIN
 
 CONFIG = {
@@ -21,7 +24,7 @@ CONFIG = {
 
 
 def test_a_turn_that_cannot_be_started_fails_with_its_prompt(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     environment = {
         "HOME": str(tmp_path),
@@ -33,14 +36,14 @@ def test_a_turn_that_cannot_be_started_fails_with_its_prompt(
     async def show(sightings: list[Sighting]) -> None:
         seen.extend(sightings)
 
-    def broken(_: Address) -> NoReturn:
+    def broken(_worlds: Worlds, _: Address) -> NoReturn:
         raise RoostError("the world is not there")
 
     async def run() -> tuple[Followed, int]:
+        monkeypatch.setattr(Worlds, "world_of", broken)
         settings = Settings(environment=environment, interactive=False, make_titles=False)
         async with Runtime.open(settings) as runtime:
             session = await runtime.create_session(tmp_path)
-            runtime.worlds.world_of = broken
             address = Address(session.id, MAIN)
             with runtime.bus.subscribe(lambda event: event.session_id == session.id) as news:
                 prompt = PromptInput(parts=(TextInput("hello"),))

@@ -17,6 +17,7 @@ from roost.db.transaction import Transaction
 from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.sessions import repair
+from roost.sessions.models import MessageError
 
 LEASE_MS: Final = 15_000
 """How long an owner may be silent before another process may take its actor over."""
@@ -40,12 +41,13 @@ def claim(
     budgets: Budgets,
     limits: ActorLimits,
     reason: Reason = "prompt",
+    unstored: MessageError | None = None,
 ) -> Claim | None:
     """Take `address` for a new turn; None if another process holds it, nothing waits for it, or
     too many run already: then it stays pending.
 
     A process asks only for what it is not running. If its own name still stands there, the end of
-    its last turn could not be stored, and the turn counts as interrupted.
+    its last turn could not be stored: it failed for the reason `unstored`, if that is known.
     """
     now = now_ms()
     actor = store.find(tx, address)
@@ -53,7 +55,7 @@ def claim(
         return None
     took_over = actor.owner is not None
     if took_over:
-        actor = lose(tx, actor, limits)
+        actor = lose(tx, actor, limits, unstored if actor.owner == owner else None)
     if not inbox.has_mail(tx, address) and reason != "resume":
         rest(tx, actor)
         return None
@@ -130,14 +132,20 @@ def _start_turn(tx: Transaction, actor: Actor, reason: Reason, budgets: Budgets,
     return turn
 
 
-def lose(tx: Transaction, actor: Actor, limits: ActorLimits) -> Actor:
+def lose(
+    tx: Transaction, actor: Actor, limits: ActorLimits, error: MessageError | None = None
+) -> Actor:
     """Close the turn of an owner that is gone. The actor is given as it is then, not at rest.
 
-    What was being cancelled is cancelled; a background actor that goes on has mail for it.
+    With `error` it has failed; what was being cancelled is cancelled; else it is interrupted, and
+    a background actor that is to go on has mail for it.
     """
     if actor.current_turn is None:
         return actor
-    ending = Ending(outcome="cancelled" if actor.cancel else "interrupted")
+    if error is not None:
+        ending = Ending(outcome="failure", error=error)
+    else:
+        ending = Ending(outcome="cancelled" if actor.cancel else "interrupted")
     endings.deliver(tx, actor, actor.current_turn, ending, limits)
     endings.close(tx, actor, actor.current_turn)
     store.clear_cancel(tx, actor)
