@@ -80,6 +80,8 @@ class Scheduler:
         self._waking: dict[Address, asyncio.Task[None]] = {}
         self._group = asyncio.TaskGroup()
         self._again: set[Address] = set()
+        self._unstored: dict[Address, MessageError] = {}
+        """Why the end of a turn that ran here could not be stored."""
         self._closing = False
         self._background: list[asyncio.Task[None]] = []
         self.in_order = True
@@ -188,6 +190,7 @@ class Scheduler:
         try:
             async with self._source.world_of(address) as world:
                 claimed = await self._claim(address, reason)
+                self._unstored.pop(address, None)
                 return claimed is not None and await self._run(world, claimed)
         except StorageError as error:
             self._report(address, error)
@@ -244,6 +247,7 @@ class Scheduler:
             budgets=terms.budgets,
             limits=terms.limits,
             reason=reason,
+            unstored=self._unstored.get(address),
         )
 
     async def _run(self, world: World, claimed: Claim) -> bool:
@@ -269,6 +273,7 @@ class Scheduler:
         self.in_order = False
         logger.error("%s: %s", address.session_id, error.message)
         shown = MessageError("UnknownError", {"message": error.message})
+        self._unstored[address] = shown
         about = {"sessionID": address.session_id, "error": shown}
         self._bus.publish([Event("session.error", about, session_id=address.session_id)])
 

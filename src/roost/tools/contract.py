@@ -13,6 +13,7 @@ from roost.db.database import Database
 from roost.inbox.models import Address
 from roost.llm.models import Media
 from roost.permissions.models import PermissionRequest
+from roost.tools.actor_port import ActorPort, Stored
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
@@ -34,6 +35,8 @@ class ToolOutput(Struct, frozen=True):
     media: tuple[Media, ...] = ()
     capped: bool = False
     """The tool kept its output within the caps itself."""
+    stored: Stored | None = None
+    """What is true once the answer is stored, and not before."""
 
 
 class Option(Struct, frozen=True):
@@ -81,6 +84,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Returns when the action is allowed; raises `DeniedError` with words for the model."""
     question: Callable[[tuple[Question, ...]], Awaitable[tuple[tuple[str, ...], ...]]]
     """The chosen labels (or free text) per question; raises `DeniedError` if nobody answers."""
+    actors: ActorPort
     progress: Callable[[str | None, dict[str, Any]], None]
     """Shows a new title and metadata of the running call; cheap, may be called often."""
 
