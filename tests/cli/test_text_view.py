@@ -1,12 +1,13 @@
 """What a person sees of a turn, from sightings alone."""
 
+import time
 from typing import Any
 
 import pytest
 
 from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.sightings import Gone, Head, Piece, Retrying, Sighting, Words
-from roost.cli.run.text_view import TextOptions, TextView
+from roost.cli.run.text_view import TextOptions, TextView, retrying_words
 from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Look
 from roost.sessions.models import AssistantInfo, MessagePath, MessageTime
@@ -194,8 +195,12 @@ def test_reasoning_is_shown_only_when_asked_for() -> None:
 
 
 def test_a_retry_is_told_with_its_wait() -> None:
-    _, notes = shown(view(), Retrying(2, "429 too many requests", 0))
-    assert notes == "429 too many requests; trying again in 0 s (attempt 2)\n"
+    at = time.strftime("%H:%M:%S", time.localtime(20))
+    _, notes = shown(view(), Retrying(2, "429 too many requests", 20_000, 5))
+    assert notes == (f"429 too many requests; trying again in 0.0 s, at {at} (attempt 3 of 6)\n")
+    assert retrying_words(Retrying(1, "", 20_000), 9_000) == (
+        f"trying again in 11 s, at {at} (attempt 2)"
+    )
 
 
 def test_an_edit_shows_its_difference() -> None:

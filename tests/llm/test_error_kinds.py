@@ -246,9 +246,28 @@ def test_the_message_names_provider_status_and_reason() -> None:
     assert refusal(500, "<html>oops").message == "test (500): no reason given"
 
 
-def test_a_refused_key_is_told_with_its_variable() -> None:
-    found = refusal(401, error("no"), of={"env": ("TEST_API_KEY",)})
-    assert found.message.endswith("Check the key in TEST_API_KEY.")
+def test_a_refused_key_is_told_with_where_it_comes_from() -> None:
+    found = refusal(401, error("no"), of={"key_place": "the variable TEST_API_KEY"})
+    assert found.words == (
+        "test (401) refused the key: no\nThe key is that of the variable TEST_API_KEY."
+    )
+    assert refusal(403, error("no")).message == "test (403) refused access: no"
+    none = refusal(401, error("no"), of={"env": ("TEST_API_KEY",)})
+    assert none.hint == (
+        "No key was sent: set the variable TEST_API_KEY, or set provider.test.options.apiKey."
+    )
+
+
+def test_a_missing_path_is_told_with_what_may_be_wrong_a_line_each() -> None:
+    place = "provider.test.options.baseURL in roost.json"
+    bare = {"base_url": "http://127.0.0.1:9", "base_url_place": place, "id": "m"}
+    assert refusal(404, error("no"), of=bare).words.split("\n") == [
+        "test (404): no",
+        f"The baseURL http://127.0.0.1:9 ({place}) has no /v1 at its end, which most servers want.",
+        "Is m a model of test? `roost models test --refresh` lists what it has.",
+    ]
+    whole = refusal(404, error("no"), of={"base_url": "http://127.0.0.1:9/v1"})
+    assert "/v1" not in whole.hint
 
 
 def test_a_long_body_is_cut() -> None:

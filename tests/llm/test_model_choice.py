@@ -10,12 +10,14 @@ from roost.config.providers import ProviderConfig
 from roost.core.errors import ConfigError, RoostError, UsageError
 from roost.llm import choice as choice_module
 from roost.llm import known_providers
+from roost.llm import resolve as resolve_module
 from roost.llm.addresses import address_of, is_loopback
 from roost.llm.choice import Choice, choose, default_ref
 from roost.llm.client import ModelClient
 from roost.llm.known_providers import KNOWN, KnownProvider, known_key_variables
 from roost.llm.models import Model
 from roost.llm.resolve import ModelSettings, resolve
+from roost.llm.written import Written
 from scripted_model.scenario import scenario
 from scripted_model.server import ScriptedModel
 
@@ -145,7 +147,8 @@ def test_ports_where_nobody_answers_cost_little(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_embedded_model_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice_module, "AT_HOME", ())
-    monkeypatch.setattr(choice_module, "runtime_is_installed", lambda: True)
+    for module in (choice_module, resolve_module):
+        monkeypatch.setattr(module, "runtime_is_installed", lambda: True)
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "tiny.Q4.gguf").write_bytes(b"GGUF")
     found = chosen(None, {"ROOST_HOME": str(tmp_path)}).model
@@ -276,6 +279,75 @@ def test_a_bare_model_name_brings_a_suggestion() -> None:
     with pytest.raises(UsageError) as caught:
         resolved("claude-opus-4-6")
     assert "anthropic/claude-opus-4-6" in caught.value.hint
+
+
+@pytest.mark.parametrize("ref", ["gw", "gw/"])
+def test_a_provider_alone_brings_its_models(ref: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolved(ref, provider={"gw": GATEWAY})
+    assert caught.value.message == "gw is a provider and not a model"
+    assert caught.value.hint.split("\n") == [
+        "Name one of its models: gw/big.",
+        "`roost models gw` lists them.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ref", "said"),
+    [("bigg", "Did you mean gw/big?"), ("nope", "Write it as"), ("gpt", "Write it as")],
+)
+def test_only_a_name_that_is_much_alike_is_offered(ref: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolved(ref, provider={"gw": GATEWAY})
+    assert caught.value.hint.startswith(said)
+    with pytest.raises(UsageError) as caught:
+        resolved("nope/x", provider={"gw": GATEWAY})
+    assert caught.value.hint.startswith("There are: anthropic, ")
+
+
+PATH = ("provider", "gw", "options", "apiKey")
+HOLDS = {"options": {"baseURL": "https://gateway.example/v1", "apiKey": ""}, "env": ["GW_KEY"]}
+
+
+def test_a_key_whose_variable_is_not_set_is_named_with_its_place() -> None:
+    written = Written({PATH: "/etc/roost.json"}, {PATH: "{env:WORK_KEY}"})
+    given = msgspec.structs.replace(settings(provider={"gw": HOLDS}), written=written)
+    for environment in ({}, {"WORK_KEY": " "}):
+        with pytest.raises(ConfigError) as caught:
+            resolve("gw/m", given, environment)
+        assert "the variable WORK_KEY is not set" in caught.value.message
+        assert "provider.gw.options.apiKey = {env:WORK_KEY} in /etc/roost.json" in caught.value.hint
+    found = resolve("gw/m", given, {"GW_KEY": "k"})
+    assert (found.api_key, found.key_place) == ("k", "the variable GW_KEY")
+
+
+@pytest.mark.parametrize("base_url", ["127.0.0.1:9/v1", "ftp://x/v1", "http://", "http://x:abc/v1"])
+def test_an_address_that_is_none_is_told_before_any_call(base_url: str) -> None:
+    with pytest.raises(ConfigError, match="must be like http://host:port/v1") as caught:
+        resolved("gw/m", provider={"gw": {"options": {"baseURL": base_url}}})
+    assert "provider.gw.options.baseURL" in caught.value.hint
+
+
+def test_a_local_model_that_cannot_be_run_is_told_before_any_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolve_module, "runtime_is_installed", lambda: False)
+    with pytest.raises(ConfigError, match="extra `local`"):
+        resolved("local/tiny")
+    monkeypatch.setattr(resolve_module, "runtime_is_installed", lambda: True)
+    with pytest.raises(ConfigError, match="no local model 'tiny'") as caught:
+        resolved("local/tiny", {"ROOST_HOME": str(tmp_path)})
+    assert str(tmp_path / "models") in caught.value.hint
+
+
+def test_it_is_known_whether_a_price_is_known() -> None:
+    entry = {"options": {"baseURL": "http://localhost:9/v1"}}
+    assert not resolved("home/m", provider={"home": entry}).price_known
+    assert not resolved("gw/unheard-of", provider={"gw": {**GATEWAY, "models": {}}}).price_known
+    free = {**entry, "models": {"m": {"cost": {"input": 0, "output": 0}}}}
+    assert resolved("home/m", provider={"home": free}).price_known
+    assert resolved("ollama/m").price_known
+    assert resolved("openai/gpt-5").price_known
 
 
 def test_a_misspelt_provider_brings_near_names() -> None:

@@ -438,7 +438,35 @@ def test_nobody_there_is_a_network_error() -> None:
     with pytest.raises(ModelError) as caught:
         hear_once(request(model(base_url="http://127.0.0.1:1/v1"), user("go")))
     assert caught.value.kind == "network"
-    assert "127.0.0.1:1" in caught.value.message
+    assert caught.value.message == (
+        "test cannot be reached at http://127.0.0.1:1/v1: connection refused"
+    )
+
+
+def test_only_an_endpoint_that_never_answered_counts_as_not_there() -> None:
+    async def answer_once(_: bytes, writer: asyncio.StreamWriter) -> None:
+        if server.connections == 1:
+            writer.write(plain(STREAM))
+        writer.close()
+
+    server = Bare(answer_once)
+
+    async def ask() -> list[ModelError]:
+        failures: list[ModelError] = []
+        async with server.running() as client:
+            asked = request(model(base_url=server.url, base_url_place="x in y"), user("go"))
+            there = model(base_url="http://127.0.0.1:1/v1", base_url_place="a.b in roost.json")
+            await hear(client, asked)
+            for one in (asked, request(there, user("go"))):
+                with pytest.raises(ModelError) as caught:
+                    await hear(client, one)
+                failures.append(caught.value)
+        return failures
+
+    lost, never = asyncio.run(ask())
+    assert (lost.kind, lost.never_answered, lost.hint) == ("network", False, "")
+    assert (never.kind, never.never_answered) == ("network", True)
+    assert "The address is set by a.b in roost.json." in never.hint
 
 
 def test_a_key_that_http_cannot_carry_is_told() -> None:

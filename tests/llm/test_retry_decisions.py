@@ -88,6 +88,16 @@ def test_tries_are_counted() -> None:
     assert kinds == [Retry, Retry, GiveUp]
 
 
+def test_an_endpoint_that_never_answered_is_given_up_well_within_a_minute() -> None:
+    never = ModelError("network", "no", never_answered=True)
+    elapsed, attempt = 0.0, 1
+    while isinstance(decision := decide(never, attempt, elapsed, POLICY, 0.999), Retry):
+        elapsed, attempt = elapsed + decision.delay, attempt + 1
+    assert decision == GiveUp(f"gave up after {POLICY.unreached.tries + 1} tries")
+    assert 10 < elapsed < 20
+    assert isinstance(decide(never, 2, 40.0, POLICY, MIDDLE), GiveUp)
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(4.4, "4 s"), (119, "119 s"), (600, "10 min"), (9_000, "2.5 h")]
 )

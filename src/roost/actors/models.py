@@ -24,6 +24,8 @@ class RetryState(Struct, frozen=True, omit_defaults=True):
     message: str
     next: int
     """Milliseconds since the epoch of the next try."""
+    tries: int | None = None
+    """Tries after the first failure that there are at most."""
 
 
 class IdleStatus(Struct, frozen=True, tag_field="type", tag="idle"):
@@ -34,12 +36,13 @@ class BusyStatus(Struct, frozen=True, tag_field="type", tag="busy"):
     """It works."""
 
 
-class RetryStatus(Struct, frozen=True, tag_field="type", tag="retry"):
+class RetryStatus(Struct, frozen=True, tag_field="type", tag="retry", omit_defaults=True):
     """A model call failed and waits to be tried again, at `next` (see `RetryState`)."""
 
     attempt: int
     message: str
     next: Annotated[int, Meta(ge=0, le=2**53 - 1)]
+    tries: int | None = None
 
 
 SessionStatus = IdleStatus | BusyStatus | RetryStatus

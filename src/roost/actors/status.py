@@ -8,7 +8,7 @@ from roost.events.types import Event
 def status_of(actor: Actor) -> SessionStatus:
     """The state of an actor as clients see it."""
     if (retry := actor.retry) is not None:
-        return RetryStatus(retry.attempt, retry.message, retry.next)
+        return RetryStatus(retry.attempt, retry.message, retry.next, retry.tries)
     return IdleStatus() if actor.status == "idle" else BusyStatus()
 
 

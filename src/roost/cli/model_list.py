@@ -49,7 +49,7 @@ async def _list(home: Home, options: ModelsOptions) -> int:
     loaded = load_config(working_folder(options.dir), home.environ, home.paths)
     home.log.hide(secrets_of(loaded.config, home.environ))
     async with _client() as client:
-        found = ModelList(home, ModelSettings.of(loaded.config), client)
+        found = ModelList(home, ModelSettings.in_force(loaded), client)
         names = found.providers(options.provider)
         models = await found.collect(names, refresh=options.refresh)
     if options.verbose:

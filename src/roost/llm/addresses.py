@@ -11,6 +11,15 @@ def is_loopback(base_url: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
+def is_http(base_url: str) -> bool:
+    """Whether `base_url` is an address that HTTP knows: scheme, host, and a port that can be."""
+    try:
+        parts = urlsplit(base_url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def _ip(host: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(host)

@@ -36,6 +36,7 @@ class Entry(Struct, frozen=True):
     output: int
     input_limit: int | None
     price: Price
+    price_known: bool
     images: bool
     pdf: bool
     reasons: bool
@@ -66,6 +67,7 @@ def look_up(provider: str, model_id: str, *, at_home: bool = False) -> Entry:
         output=output,
         input_limit=context - output if family.input_apart else None,
         price=Price() if at_home else _price(row),
+        price_known=not at_home and row.input is not None,
         images=family.images,
         pdf=family.pdf,
         reasons=family.reasons,

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Mapping
 from typing import Any, Final, cast
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +25,8 @@ _KEYS: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|key|AIza|ghp|gho|hf|pplx|nvapi|csk|tgp)[-_][A-Za-z0-9_\-*.]{6,}"
     r"|\bAIza[A-Za-z0-9_\-]{20,}|(?<=Bearer )[^\s\"']{6,}"
 )
+_VERSION: Final = re.compile(r"/v\d")
+"""What the path of a base URL nearly always holds."""
 _KEPT_HEADERS: Final = re.compile(
     r"(?:x-|cf-|anthropic-|openai-)?(?:request-id|ray|retry-after(?:-ms)?|should-retry"
     r"|ratelimit-[a-z0-9-]+|processing-ms|content-type)",
@@ -51,6 +54,7 @@ def classify(refusal: Refusal, now: float) -> ModelError:
     return ModelError(
         kind,
         _message(refusal, details.message, kind),
+        hint=_hint(refusal, kind),
         status=refusal.status,
         retry_after=wait,
         body=cut(redacted(refusal.body, refusal.model), BODY_LIMIT),
@@ -157,9 +161,31 @@ def _message(refusal: Refusal, words: str, kind: ErrorKind) -> str:
     model = refusal.model
     said = cut(redacted(words, model), _MESSAGE_LIMIT) or "no reason given"
     by = f"{model.provider} ({refusal.status})" if refusal.status else model.provider
-    hint = ""
-    if kind == "auth" and model.env:
-        hint = f" Check the key in {model.env[0]}."
-    elif refusal.status == 404:
-        hint = f" Is {model.id} a model of {model.provider}?"
-    return f"{by}: {said}{hint}"
+    if kind == "auth":
+        by = f"{by} refused {'access' if refusal.status == 403 else 'the key'}"
+    return f"{by}: {said}"
+
+
+def _about_key(model: Model) -> str:
+    if model.key_place:
+        return f"The key is that of {model.key_place}."
+    named = f"the variable {model.env[0]}, or set " if model.env else ""
+    return f"No key was sent: set {named}provider.{model.provider}.options.apiKey."
+
+
+def _hint(refusal: Refusal, kind: ErrorKind) -> str:
+    """What to do, one thing a line."""
+    model = refusal.model
+    if kind == "auth":
+        return _about_key(model)
+    if refusal.status != 404:
+        return ""
+    lines: list[str] = []
+    if not _VERSION.search(urlsplit(model.base_url).path):
+        place = f" ({model.base_url_place})" if model.base_url_place else ""
+        lines.append(
+            f"The baseURL {redacted(model.base_url, model)}{place} has no /v1 at its end,"
+            " which most servers want."
+        )
+    listing = f"`roost models {model.provider} --refresh` lists what it has."
+    return "\n".join([*lines, f"Is {model.id} a model of {model.provider}? {listing}"])

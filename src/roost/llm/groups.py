@@ -13,7 +13,8 @@ from roost.core.errors import ConfigError, RoostError, UsageError
 from roost.llm.families import normal
 from roost.llm.known_providers import KNOWN
 from roost.llm.models import Model
-from roost.llm.resolve import ModelSettings, near_names, resolve
+from roost.llm.names import near_names
+from roost.llm.resolve import ModelSettings, resolve
 from roost.llm.usable import catalogued, usable_models
 
 BuiltInGroup = Literal["ultra", "standard", "lite"]

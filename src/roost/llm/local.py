@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from roost.core.errors import NotFoundError
 from roost.core.text import cut, decode
-from roost.llm.gguf import find_model, runtime_is_installed
+from roost.llm.gguf import INSTALL, MISSING, find_model, runtime_is_installed
 from roost.llm.known_providers import known_key_variables
 from roost.llm.local_server import Order, Ready
 from roost.llm.models import Model, ModelError
@@ -63,11 +63,11 @@ class LocalServers:
         Raises ModelError when it cannot be started.
         """
         if not runtime_is_installed():
-            raise ModelError("bad_request", "local models need Roost's extra `local`")
+            raise ModelError("bad_request", MISSING, hint=INSTALL)
         try:
             path = str(find_model(model.id, self._environment))
         except NotFoundError as error:
-            raise ModelError("bad_request", f"{error.message}. {error.hint}") from error
+            raise ModelError("bad_request", error.message, hint=error.hint) from error
         async with self._starting:
             key = (path, model.context)
             running = self._running.get(key)

@@ -113,9 +113,13 @@ class Model(Struct, frozen=True):
     dialect: Dialect
     base_url: str
     api_key: str = ""
+    key_place: str = ""
+    """Where the key comes from, for people; empty: there is none."""
     headers: dict[str, str] = {}
     options: dict[str, Any] = {}
     """Extra fields of the request body, from config."""
+    base_url_place: str = ""
+    """Where the address is configured, for people; empty: it is built in."""
     name: str = ""
     alias: str = ""
     """The name users write, where config calls the model otherwise than the API does."""
@@ -126,6 +130,8 @@ class Model(Struct, frozen=True):
     output: int = 16_384
     """Most tokens of one answer."""
     price: Price = Price()
+    price_known: bool = True
+    """Whether `price` is what it costs; False: nobody knows, and it counts as nothing."""
     reads_images: bool = False
     reads_pdf: bool = False
     calls_tools: bool = True
@@ -285,6 +291,8 @@ class ModelError(Exception):
         retry_after: float | None = None,
         body: str = "",
         headers: dict[str, str] | None = None,
+        hint: str = "",
+        never_answered: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind: ErrorKind = kind
@@ -295,6 +303,15 @@ class ModelError(Exception):
         self.body = body
         """The provider's answer, keys redacted, at most 2,000 characters."""
         self.headers = headers or {}
+        self.hint = hint
+        """What to do, in lines of their own."""
+        self.never_answered = never_answered
+        """No connection, and the endpoint has not answered once in this process."""
+
+    @property
+    def words(self) -> str:
+        """What happened and what to do, one thing a line."""
+        return f"{self.message}\n{self.hint}" if self.hint else self.message
 
     def because(self, reason: str) -> "ModelError":
         """The same error, with why it was not tried again."""
@@ -305,4 +322,6 @@ class ModelError(Exception):
             retry_after=self.retry_after,
             body=self.body,
             headers=self.headers,
+            hint=self.hint,
+            never_answered=self.never_answered,
         )

@@ -1,22 +1,26 @@
 """From a model's name, `provider/model`, to everything needed to call it."""
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from roost.config.jsonc import KeyPath
+from roost.config.loaded import Loaded
 from roost.config.models import Config, ModelGroup
 from roost.config.providers import ModelConfig, ProviderConfig, ProviderOptions
-from roost.core.errors import ConfigError, UsageError
+from roost.config.show import is_secret
+from roost.core.errors import ConfigError, NotFoundError
 from roost.llm import local
-from roost.llm.addresses import address_of, is_loopback
-from roost.llm.catalog import Entry, look_up, names
-from roost.llm.families import normal
+from roost.llm.addresses import address_of, is_http, is_loopback
+from roost.llm.catalog import Entry, look_up
+from roost.llm.gguf import INSTALL, MISSING, find_model, runtime_is_installed
 from roost.llm.known_providers import AT_HOME, KNOWN, KnownProvider
 from roost.llm.models import Dialect, Model, Price
+from roost.llm.names import bad_ref, unknown_provider
 from roost.llm.packages import PYDANTIC_AI, body_fields, dialect_of, package_name
+from roost.llm.written import Written
 
 LONGEST_WAIT: Final = 3_600.0
 """Seconds; what `timeout: false` means, since nothing is ever waited for without end."""
@@ -33,6 +37,13 @@ class ModelSettings(Struct, frozen=True):
     disabled_providers: tuple[str, ...] = ()
     model_groups: dict[str, str | ModelGroup] = {}
     """Models by use."""
+    written: Written = Written()
+    """Where these settings stand."""
+
+    @classmethod
+    def in_force(cls, loaded: Loaded) -> "ModelSettings":
+        """That part of a configuration that was loaded, with where it stands."""
+        return replace(cls.of(loaded.config), written=Written(loaded.origins, loaded.references))
 
     @classmethod
     def of(cls, config: Config) -> "ModelSettings":
@@ -77,13 +88,13 @@ def resolve(ref: str, settings: ModelSettings, environment: Mapping[str, str]) -
     to a known provider gets careful defaults.
 
     Raises UsageError for a name that means nothing, ConfigError for a provider that is disabled,
-    has no key or no address.
+    has no key or no address, and for a local model that cannot be run.
     """
     if ref in settings.model_groups:
         ref = settings.member(ref, "")
     provider, _, model_id = ref.partition("/")
     if not provider or not model_id:
-        raise _bad_ref(ref, settings)
+        raise bad_ref(ref, settings)
     if not settings.allows(provider):
         raise ConfigError(
             f"the provider {provider} is disabled",
@@ -91,11 +102,11 @@ def resolve(ref: str, settings: ModelSettings, environment: Mapping[str, str]) -
         )
     config = settings.provider.get(provider)
     if provider == local.PROVIDER:
-        return _local(model_id, config)
+        return _local(model_id, config, environment)
     known = KNOWN.get(provider)
     if known is None and config is None:
-        raise _unknown_provider(provider, settings)
-    source = Source(provider, known, config or ProviderConfig(), environment)
+        raise unknown_provider(provider, settings)
+    source = Source(provider, known, config or ProviderConfig(), environment, settings.written)
     return source.model(model_id)
 
 
@@ -108,18 +119,22 @@ class Source:
         known: KnownProvider | None,
         config: ProviderConfig,
         environment: Mapping[str, str],
+        written: Written,
     ) -> None:
         self._provider = provider
         self._known = known
         self._config = config
         self._settings: ProviderOptions = config.settings
         self._environment = environment
+        self._written = written
 
     def model(self, model_id: str) -> Model:
         """The model called `model_id` in the configuration or by the API."""
         self._check_listed(model_id)
         config = self._config.models.get(model_id) or ModelConfig()
-        base_url, dialect = self._base_url(), self._dialect()
+        (base_url, place), dialect = self._base_url(), self._dialect()
+        _check_address(base_url, place, self._provider)
+        key, key_place = self._key(base_url)
         api_id = config.id or model_id
         at_home = self._provider in AT_HOME or is_loopback(base_url)
         catalog = self._known.catalog if self._known and self._known.catalog else self._provider
@@ -130,7 +145,9 @@ class Source:
             alias=model_id if model_id != api_id else "",
             dialect=dialect,
             base_url=base_url,
-            api_key=self._key(base_url),
+            base_url_place=place,
+            api_key=key,
+            key_place=key_place,
             headers=self._settings.headers | config.headers,
             options=body_fields(config.options, dialect),
             name=config.name or model_id,
@@ -138,6 +155,7 @@ class Source:
             input_limit=entry.input_limit,
             output=entry.output,
             price=entry.price,
+            price_known=entry.price_known or self._provider in AT_HOME,
             reads_images=entry.images,
             reads_pdf=entry.pdf,
             calls_tools=config.tool_call is not False,
@@ -158,50 +176,76 @@ class Source:
     def _env(self) -> tuple[str, ...]:
         return self._config.env + (self._known.env if self._known else ())
 
-    def _key(self, base_url: str) -> str:
+    def _path(self, *keys: str) -> KeyPath:
+        return ("provider", self._provider, *keys)
+
+    def _check_variable(self, what: str, *keys: str) -> None:
+        """Raise `ConfigError` when the setting refers to a variable that holds nothing."""
+        path = self._path(*keys)
+        if variable := self._written.unset(path, self._environment):
+            raise ConfigError(
+                f"{what} of {self._provider} is missing: the variable {variable} is not set",
+                hint=f"It is asked for by {self._written.place(path)}.\n"
+                f"Set it: export {variable}=...",
+            )
+
+    def _key(self, base_url: str) -> tuple[str, str]:
+        """The key, and where it comes from; both empty where none is needed."""
+        for name in self._settings.headers:
+            if is_secret((name,)):
+                self._check_variable(f"the header {name}", "options", "headers", name)
         if self._settings.api_key:
-            return self._settings.api_key
+            return self._settings.api_key, self._written.place(self._path("options", "apiKey"))
         for variable in self._env():
             if value := self._environment.get(variable, "").strip():
-                return value
+                return value, f"the variable {variable}"
+        self._check_variable("the key", "options", "apiKey")
         if self._known and self._known.env and base_url == self._known.base_url:
             raise ConfigError(
                 f"{self._known.name} needs a key",
                 hint=f"Set {' or '.join(self._env())},"
                 f" or provider.{self._provider}.options.apiKey in your configuration.",
             )
-        return ""
+        return "", ""
 
     def _dialect(self) -> Dialect:
         if self._config.npm:
             return dialect_of(self._config.npm)
         if self._known is None:
             return "openai-chat"
-        moved = self._known.base_url != self._base_url()
+        moved = self._known.base_url != self._base_url()[0]
         # Servers that stand in for OpenAI's speak its older API, seldom the newer.
         return "openai-chat" if moved and self._known.id == "openai" else self._known.dialect
 
-    def _base_url(self) -> str:
-        found = self._settings.base_url or self._config.api or self._from_environment()
-        if found:
-            return found.rstrip("/")
+    def _base_url(self) -> tuple[str, str]:
+        """The address, and where it is configured; empty: it is built in."""
+        for value, keys in (
+            (self._settings.base_url, ("options", "baseURL")),
+            (self._config.api, ("api",)),
+        ):
+            if value is not None:
+                self._check_variable("the address", *keys)
+            if value:
+                return value.rstrip("/"), self._written.place(self._path(*keys))
+        variable = self._known.base_url_env if self._known else ""
+        if found := self._from_environment(variable):
+            return found.rstrip("/"), f"the variable {variable}"
         if self._known is not None:
-            return self._known.base_url
+            return self._known.base_url, ""
         match dialect_of(self._config.npm) if self._config.npm else None:
             case "openai-responses":
-                return KNOWN["openai"].base_url
+                return KNOWN["openai"].base_url, ""
             case "anthropic":
-                return KNOWN["anthropic"].base_url
+                return KNOWN["anthropic"].base_url, ""
             case "pydantic-ai":
-                return ""
+                return "", ""
             case _:
                 raise ConfigError(
                     f"the provider {self._provider} has no address",
                     hint=f"Set provider.{self._provider}.options.baseURL in your configuration.",
                 )
 
-    def _from_environment(self) -> str:
-        variable = self._known.base_url_env if self._known else ""
+    def _from_environment(self, variable: str) -> str:
         value = self._environment.get(variable, "").strip() if variable else ""
         return address_of(value, default_port=11434 if variable == "OLLAMA_HOST" else None)
 
@@ -238,7 +282,7 @@ def _overridden(entry: Entry, config: ModelConfig) -> Entry:
         )
     if cost is not None:
         price = Price(cost.input, cost.output, cost.cache_read, cost.cache_write)
-        entry = replace(entry, price=price)
+        entry = replace(entry, price=price, price_known=True)
     if sees is not None:
         entry = replace(entry, images="image" in sees.input, pdf="pdf" in sees.input)
     elif config.attachment is not None:
@@ -246,7 +290,22 @@ def _overridden(entry: Entry, config: ModelConfig) -> Entry:
     return entry if config.reasoning is None else replace(entry, reasons=config.reasoning)
 
 
-def _local(name: str, config: ProviderConfig | None) -> Model:
+def _check_address(base_url: str, place: str, provider: str) -> None:
+    if base_url and not is_http(base_url):
+        shown = base_url.rpartition("@")[2]
+        raise ConfigError(
+            f"the address of {provider} must be like http://host:port/v1, not {shown!r}",
+            hint=f"It is set by {place}." if place else "",
+        )
+
+
+def _local(name: str, config: ProviderConfig | None, environment: Mapping[str, str]) -> Model:
+    if not runtime_is_installed():
+        raise ConfigError(f"local/{name} cannot be run: {MISSING}", hint=INSTALL)
+    try:
+        find_model(name, environment)
+    except NotFoundError as error:
+        raise ConfigError(error.message, hint=error.hint) from error
     model = local.local_model(name)
     own = config.models.get(name) if config else None
     if own is None or own.limit is None:
@@ -256,22 +315,3 @@ def _local(name: str, config: ProviderConfig | None) -> Model:
         context=own.limit.context or model.context,
         output=own.limit.output or model.output,
     )
-
-
-def _bad_ref(ref: str, settings: ModelSettings) -> UsageError:
-    found = [f"{provider}/{ref}" for provider in KNOWN if normal(ref) in names(provider)]
-    found += [f"{name}/{ref}" for name, entry in settings.provider.items() if ref in entry.models]
-    hint = f"Did you mean {' or '.join(found)}?" if found else "Write it as provider/model."
-    return UsageError(f"{ref!r} names no provider", hint=hint)
-
-
-def _unknown_provider(provider: str, settings: ModelSettings) -> UsageError:
-    known = sorted({*KNOWN, *settings.provider, local.PROVIDER})
-    near = near_names(provider, known)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
-    return UsageError(f"there is no provider {provider!r}", hint=hint)
-
-
-def near_names(name: str, known: Iterable[str]) -> list[str]:
-    """The names most like `name`, at most three."""
-    return get_close_matches(name.lower(), list(known), n=3, cutoff=0.6)

@@ -36,6 +36,9 @@ class RetryPolicy(Struct, frozen=True):
     rate_limit: Budget = Budget(base=2.0, longest=300.0, tries=30, total=3_600.0)
     server: Budget = Budget(base=2.0, longest=30.0, tries=30, total=1_800.0)
     network: Budget = Budget(base=5.0, longest=60.0, tries=60, total=3_600.0, first=0.5)
+    unreached: Budget = Budget(base=1.0, longest=8.0, tries=5, total=25.0, first=0.5)
+    """For an endpoint that has not answered once in this process: its address is wrong, or it does
+    not run. 15 seconds in all where a connection is refused."""
     unreadable: Budget = Budget(base=1.0, longest=60.0, tries=8, total=900.0)
     """For answers that cannot be read."""
     longest_retry_after: float = 600.0
@@ -64,7 +67,7 @@ def decide(
 
     `elapsed` counts seconds since the first of these failures, `jitter` lies in [0, 1).
     """
-    budget = budget_of(error.kind, policy)
+    budget = budget_of(error, policy)
     if budget is None:
         return GiveUp(reason_for(error.kind))
     asked = error.retry_after or 0.0
@@ -87,9 +90,11 @@ def backoff(budget: Budget, attempt: int) -> float:
     return min(budget.longest, budget.base * 2.0 ** min(attempt - 1, 60))
 
 
-def budget_of(kind: ErrorKind, policy: RetryPolicy) -> Budget | None:
-    """The budget for errors of `kind`; None for those that waiting does not mend."""
-    match kind:
+def budget_of(error: ModelError, policy: RetryPolicy) -> Budget | None:
+    """The budget for errors like `error`; None for those that waiting does not mend."""
+    if error.never_answered:
+        return policy.unreached
+    match error.kind:
         case "rate_limit":
             return policy.rate_limit
         case "server":
@@ -103,7 +108,7 @@ def budget_of(kind: ErrorKind, policy: RetryPolicy) -> Budget | None:
         ):
             return None
         case _:
-            assert_never(kind)
+            assert_never(error.kind)
 
 
 _REASONS: Final[dict[ErrorKind, str]] = {

@@ -6,6 +6,7 @@ httpx2 takes 80 ms to import, so it is loaded when the first model is called.
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterable
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from roost import __version__
-from roost.llm.addresses import is_loopback
+from roost.llm.addresses import is_http, is_loopback
 from roost.llm.errors import Refusal, classify, redacted
 from roost.llm.models import Model, ModelError
 from roost.llm.patience import Patience
@@ -80,6 +81,8 @@ class Transport:
 
     def __init__(self) -> None:
         self._clients: dict[_Reach, httpx2.AsyncClient] = {}
+        self._answered: set[str] = set()
+        """The servers that have answered in this process, whatever they said."""
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -131,11 +134,16 @@ class Transport:
             method = "GET" if body is None else "POST"
             request = client.build_request(method, _parsed(url), headers=headers, content=body)
             async with asyncio.timeout(timeout):
-                return await client.send(request, stream=True)
+                response = await client.send(request, stream=True)
         except TimeoutError:
             raise _network(model, f"did not answer within {timeout:.0f} s") from None
         except Exception as error:
-            raise failure(error, model) from error
+            known = failure(error, model)
+            if known.kind == "network" and _server(url) not in self._answered:
+                known = _never_answered(known, model)
+            raise known from error
+        self._answered.add(_server(url))
+        return response
 
 
 @lru_cache(maxsize=_KNOWN_ADDRESSES)
@@ -186,13 +194,9 @@ def address(model: Model, path: str) -> str:
 @lru_cache(maxsize=_KNOWN_ADDRESSES)
 def _below(base_url: str, path: str) -> str | None:
     """`path` under `base_url`; None for one that HTTP does not know."""
-    try:
-        parts = urlsplit(base_url)
-        host = parts.hostname
-    except ValueError:
+    if not is_http(base_url):
         return None
-    if parts.scheme not in {"http", "https"} or not host:
-        return None
+    parts = urlsplit(base_url)
     path, _, asked = path.partition("?")
     query = "&".join(filter(None, (parts.query, asked)))
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, query, ""))
@@ -229,10 +233,11 @@ def failure(error: Exception, model: Model) -> ModelError:
         case ModelError():
             return error
         case httpx2.ConnectTimeout():
-            return _network(model, f"could not be reached within {CONNECT_TIMEOUT:.0f} s")
+            at = shown_address(model)
+            return _network(model, f"could not be reached at {at} in {CONNECT_TIMEOUT:.0f} s")
         case httpx2.ConnectError() | httpx2.ProxyError():
-            host = urlsplit(model.base_url).netloc.rpartition("@")[2]
-            return _network(model, f"cannot be reached at {host}: {words}")
+            why = _why(error) or words
+            return _network(model, f"cannot be reached at {shown_address(model)}: {why}")
         case httpx2.LocalProtocolError() | httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
             return ModelError("bad_request", f"no valid request to {model.provider}: {words}")
         case httpx2.HTTPError() | OSError():
@@ -242,6 +247,53 @@ def failure(error: Exception, model: Model) -> ModelError:
             return ModelError("auth", text)
         case _:
             raise error
+
+
+def shown_address(model: Model) -> str:
+    """The base URL without a password in it."""
+    parts = urlsplit(model.base_url)
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+    return redacted(urlunsplit(plain), model)
+
+
+def _why(error: BaseException | None) -> str:
+    """What the system says about a connection that was not made; empty when it says nothing."""
+    while error is not None:
+        match error:
+            case socket.gaierror():
+                return f"its name is not known here ({error.strerror})"
+            case ConnectionRefusedError():
+                return "connection refused"
+            case OSError(strerror=str(words)) if words and error.errno:
+                return words
+            case BaseExceptionGroup(exceptions=(first, *_)):
+                error = first
+            case _:
+                error = error.__cause__ or error.__context__
+    return ""
+
+
+@lru_cache(maxsize=_KNOWN_ADDRESSES)
+def _server(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _never_answered(error: ModelError, model: Model) -> ModelError:
+    """The same error of a server that has not answered once: most likely it is not there."""
+    place = model.base_url_place
+    where = f"The address is set by {place}.\n" if place else ""
+    check = (
+        "Check that its server runs there"
+        if is_loopback(model.base_url)
+        else ("Check the address, the network and its proxies")
+    )
+    return ModelError(
+        error.kind,
+        error.message,
+        hint=f"{where}{check}: `roost models {model.provider} --refresh` asks it.",
+        never_answered=True,
+    )
 
 
 def _network(model: Model, what: str) -> ModelError:

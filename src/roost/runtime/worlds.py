@@ -251,7 +251,7 @@ class _Desk:
 
 
 def _settings(project: Project) -> ModelSettings:
-    return ModelSettings.of(project.loaded.config)
+    return ModelSettings.in_force(project.loaded)
 
 
 def _retry_policy(project: Project) -> RetryPolicy:
@@ -265,6 +265,9 @@ def _retry_policy(project: Project) -> RetryPolicy:
     policy = RetryPolicy()
     kinds = ("rate_limit", "server", "network", "unreadable")
     budgets = {kind: msgspec.structs.replace(getattr(policy, kind), **changes) for kind in kinds}
+    # Of an endpoint that never answered patience is no help, however much of it is configured.
+    fewer = changes | {"tries": min(changes.get("tries", 99), policy.unreached.tries)}
+    budgets["unreached"] = msgspec.structs.replace(policy.unreached, **fewer)
     return msgspec.structs.replace(policy, **budgets)
 
 

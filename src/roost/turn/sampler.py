@@ -206,12 +206,13 @@ async def _wait(
     """
     elapsed = time.monotonic() - attempts.began
     decision = decide(error, attempts.count, elapsed, world.retry, _jitter.random())
+    budget = budget_of(error, world.retry)
     if isinstance(decision, GiveUp):
         # Where waiting can help the user must hear why it does not go on.
-        waits = budget_of(error.kind, world.retry) is not None
-        raise error.because(decision.reason) if waits else error
+        raise error if budget is None else error.because(decision.reason)
     await recorder.drop_attempt()
-    shown = RetryState(attempts.count, error.message, now_ms() + int(decision.delay * 1000))
+    due = now_ms() + int(decision.delay * 1000)
+    shown = RetryState(attempts.count, error.message, due, budget.tries if budget else None)
     await world.database.write(lambda tx: set_retry(tx, memory.claim, shown))
     await asyncio.sleep(decision.delay)
     await world.database.write(lambda tx: set_retry(tx, memory.claim, None))
@@ -263,15 +264,15 @@ def _repeated(recorder: Recorder, attempts: _Attempts, unit: str) -> Step:
 def describe(error: ModelError, model: Model) -> MessageError:
     """A failed call as the error of its message, in OpenCode's names."""
     if error.kind == "auth":
-        words = f"{model.provider} refused the key: {error.message}"
-        return MessageError("ProviderAuthError", {"providerID": model.provider, "message": words})
+        data = {"providerID": model.provider, "message": error.words}
+        return MessageError("ProviderAuthError", data)
     if error.kind == "overflow":
         data = {"message": f"The conversation no longer fits {model.ref}: {error.message}"}
         return MessageError("ContextOverflowError", {**data, "responseBody": error.body})
     if error.kind == "content_filter":
-        return MessageError("ContentFilterError", {"message": error.message})
+        return MessageError("ContentFilterError", {"message": error.words})
     data: dict[str, Any] = {
-        "message": error.message,
+        "message": error.words,
         "isRetryable": error.kind in {"rate_limit", "server", "network"},
         "responseBody": error.body,
         "responseHeaders": error.headers,

@@ -36,7 +36,7 @@ async def check_setup(
         yield finding
     client = ModelClient()
     try:
-        settings = ModelSettings.of(loaded.config)
+        settings = ModelSettings.in_force(loaded)
         try:
             model = (await choose(None, settings, environ, client)).model
         except RoostError as error:

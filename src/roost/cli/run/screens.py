@@ -16,9 +16,10 @@ from roost.cli.run.follow import Followed
 from roost.cli.run.json_view import JsonView
 from roost.cli.run.outcome import Ended, Usage, error_words, result_fields
 from roost.cli.run.sightings import Retrying, Sighting
-from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView
+from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView, retrying_words
 from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Output, is_regular_file, look_of
+from roost.core.clock import now_ms
 from roost.core.text import terminal_safe
 
 
@@ -120,10 +121,11 @@ class TextScreen:
         if finale.followed.result is not None and finale.end.outcome == "success":
             chunks += _answer(finale.followed.result.structured)
         if finale.end.error is not None:
-            words = terminal_safe(error_words(finale.end.error))
+            words = terminal_safe(error_words(finale.end.error)).replace("\n", "\n  ")
             chunks += self._view.note(self._look.paint(f"error: {words}", "red"))
             if finale.end.hint:
-                chunks += self._view.note(f"  {terminal_safe(finale.end.hint)}")
+                hint = terminal_safe(finale.end.hint).replace("\n", "\n  ")
+                chunks += self._view.note(f"  {hint}")
         if self._view.denied and not self._yes:
             chunks += self._view.note(_denied(self._view.denied))
         for line in _footer(finale):
@@ -197,7 +199,7 @@ class JsonScreen:
         """Write the lines for them."""
         for sighting in sightings:
             if isinstance(sighting, Retrying):
-                await self.note(f"{sighting.message}; trying again (attempt {sighting.attempt})")
+                await self.note(f"{sighting.message}; {retrying_words(sighting, now_ms())}")
         await self._write([line for s in sightings for line in self._view.feed(s)])
 
     async def note(self, text: str) -> None:

@@ -40,11 +40,20 @@ class Gone(Struct, frozen=True):
 
 
 class Retrying(Struct, frozen=True):
-    """A model call failed; the next try comes at `next` (milliseconds since the epoch)."""
+    """A model call failed for the `attempt`-th time; the next try comes at `next` (milliseconds
+    since the epoch)."""
 
     attempt: int
     message: str
     next: int
+    tries: int | None = None
+    """Tries after the first failure that there are at most."""
+
+    @property
+    def turn(self) -> str:
+        """Which attempt comes next: `attempt 2 of 6`."""
+        most = "" if self.tries is None else f" of {self.tries + 1}"
+        return f"attempt {self.attempt + 1}{most}"
 
 
 class Trouble(Struct, frozen=True):
@@ -77,7 +86,7 @@ def sighting_of(event: Event, actor_id: str = MAIN) -> Sighting | None:
         case "actor.status" if properties["actorID"] == actor_id:
             status = properties["status"]
             if isinstance(status, RetryStatus):
-                return Retrying(status.attempt, status.message, status.next)
+                return Retrying(status.attempt, status.message, status.next, status.tries)
             return None
         case "session.error":
             return _trouble(properties, actor_id)

@@ -3,6 +3,7 @@
 Everything from a model, a file or a tool passes `terminal_safe`.
 """
 
+import time
 from typing import Literal
 
 from msgspec import Struct
@@ -193,6 +194,13 @@ class TextView:
         return self.note("\n".join(lines))
 
     def _retrying(self, retry: Retrying) -> list[Chunk]:
-        seconds = max(0, retry.next - now_ms()) / 1000
-        words = f"{retry.message}; trying again in {seconds:.0f} s (attempt {retry.attempt})"
+        words = f"{retry.message}; {retrying_words(retry, now_ms())}"
         return self.note(self._options.notes.paint(terminal_safe(words), "yellow"))
+
+
+def retrying_words(retry: Retrying, now: int) -> str:
+    """When the next try comes and the how many-th it is; `now` in milliseconds since the epoch."""
+    seconds = max(0, retry.next - now) / 1000
+    wait = f"{seconds:.1f}" if seconds < 1 else f"{seconds:.0f}"
+    clock = time.strftime("%H:%M:%S", time.localtime(retry.next / 1000))
+    return f"trying again in {wait} s, at {clock} ({retry.turn})"
