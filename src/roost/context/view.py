@@ -39,6 +39,7 @@ from roost.sessions.parts import (
     ToolRunning,
     UnknownPart,
 )
+from roost.sessions.unreadable import is_stand_in
 
 NO_OUTPUT: Final = "(no output)"
 STOPPED: Final = "[The tool was interrupted before it answered]"
@@ -109,6 +110,7 @@ def _media(part: FilePart) -> Media | None:
 def _assistant(info: AssistantInfo, parts: tuple[Part, ...]) -> tuple[Sent, ...]:
     calls = [part for part in parts if isinstance(part, ToolPart)]
     failed = info.error is not None and info.error.name not in _WORTH_KEEPING
+    failed = failed and not is_stand_in(info)
     content = tuple(_assistant_content(parts, f"{info.provider_id}/{info.model_id}"))
     if info.hidden or (failed and not calls) or all(isinstance(x, Reasoning) for x in content):
         return ()

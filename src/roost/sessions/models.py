@@ -37,6 +37,8 @@ class Session(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """Rules of this session alone: `{permission, pattern, action}`."""
     revision: int = 0
     """Counts changes of the title, so that two writers notice each other."""
+    damage: str = ""
+    """What of its row cannot be read, and what holds instead; empty: nothing is damaged."""
 
 
 class ModelName(Struct, frozen=True, rename=wire_name, omit_defaults=True):

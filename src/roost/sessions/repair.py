@@ -20,6 +20,7 @@ from roost.sessions.parts import (
     ToolTime,
     is_open,
 )
+from roost.sessions.unreadable import is_stand_in
 
 INTERRUPTED: Final = (
     "The process stopped while this tool ran. It may have had effects; check before you repeat it."
@@ -63,6 +64,8 @@ def _mend(tx: Transaction, message: Message, now: int, error: MessageError) -> N
     for old, new in zip(message.parts, parts, strict=True):
         if is_open(old):
             transcript.put_part(tx, new)
+    if is_stand_in(info):
+        return  # nobody knows what stood there, so nothing is written over it
     info = msgspec.structs.replace(
         info,
         time=msgspec.structs.replace(info.time, completed=now),

@@ -13,12 +13,14 @@ from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.sessions.models import NewSession, Session, SessionTime
+from roost.sessions.unreadable import ASK_FOR_ALL, FAULTS, rules_of
 
 _COLUMNS: Final = (
     "id, slug, project_id, directory, title, version, created, updated, archived, parent_id,"
     " permission, revision"
 )
 NEW_TITLE: Final = "New session"
+_ASKS: Final = "its permission rules cannot be read, so everything is asked for"
 
 
 def create(tx: Transaction, new: NewSession) -> Session:
@@ -78,6 +80,11 @@ def _tell(tx: Transaction, type_: str, session: Session) -> None:
 
 
 def _from_row(row: sqlite3.Row) -> Session:
+    damage = ""
+    try:
+        permission = rules_of(row["permission"])
+    except FAULTS:
+        permission, damage = ASK_FOR_ALL, _ASKS
     return Session(
         id=row["id"],
         slug=row["slug"],
@@ -87,8 +94,9 @@ def _from_row(row: sqlite3.Row) -> Session:
         version=row["version"],
         time=SessionTime(row["created"], row["updated"], row["archived"]),
         parent_id=row["parent_id"],
-        permission=msgspec.json.decode(row["permission"]) if row["permission"] else None,
+        permission=permission,
         revision=row["revision"],
+        damage=damage,
     )
 
 

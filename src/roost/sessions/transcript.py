@@ -5,6 +5,7 @@ Order is `seq`, never the id or the clock.
 
 import sqlite3
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -13,16 +14,18 @@ from roost.core.errors import ConflictError, NotFoundError
 from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
-from roost.sessions.models import AssistantInfo, Info, Message, decode_info, encode_info
+from roost.sessions.models import AssistantInfo, Info, Message, encode_info
 from roost.sessions.parts import (
     Part,
     ReasoningPart,
     TextPart,
     UnknownPart,
-    decode_part,
     encode_part,
     part_type,
 )
+from roost.sessions.unreadable import info_of, part_of
+
+_HEAD: Final = "id, session_id, actor_id, role, data"
 
 
 def append_message(
@@ -189,13 +192,11 @@ def _assemble(
 ) -> list[Message]:
     by_message: dict[str, list[Part]] = {}
     for row in parts:
-        part = decode_part(row["data"])
+        part = part_of(row)
         if part.id in tails:
             part = _with_tail(part, tails[part.id])
-        by_message.setdefault(part.message_id, []).append(part)
-    return [
-        Message(decode_info(row["data"]), tuple(by_message.get(row["id"], ()))) for row in messages
-    ]
+        by_message.setdefault(row["message_id"], []).append(part)
+    return [Message(info_of(row), tuple(by_message.get(row["id"], ()))) for row in messages]
 
 
 def load(
@@ -213,7 +214,7 @@ def load(
     `turn_id` only those of that turn.
     """
     rows = db.all(
-        "SELECT id, data FROM message WHERE session_id = ?"
+        f"SELECT {_HEAD} FROM message WHERE session_id = ?"
         " AND (? IS NULL OR actor_id = ?) AND (? IS NULL OR seq < ?)"
         " AND (? IS NULL OR turn_id = ?) ORDER BY seq DESC LIMIT ?",
         (
@@ -226,7 +227,8 @@ def load(
         return []
     if limit is None and before is None and turn_id is None:
         parts = db.all(
-            "SELECT p.data FROM part p JOIN message m ON m.id = p.message_id"
+            "SELECT p.id, p.message_id, p.session_id, p.type, p.data"
+            " FROM part p JOIN message m ON m.id = p.message_id"
             " WHERE m.session_id = ? AND (? IS NULL OR m.actor_id = ?)"
             " ORDER BY m.seq, p.seq",
             (session_id, actor_id, actor_id),
@@ -239,7 +241,7 @@ def load(
 def load_open(db: Reader, session_id: str, actor_id: str) -> list[Message]:
     """The model's messages of a slice that have no end yet, oldest first."""
     rows = db.all(
-        "SELECT id, data FROM message WHERE session_id = ? AND actor_id = ? AND is_open = 1"
+        f"SELECT {_HEAD} FROM message WHERE session_id = ? AND actor_id = ? AND is_open = 1"
         " ORDER BY seq",
         (session_id, actor_id),
     )
@@ -252,13 +254,16 @@ def _is_open(info: Info) -> int:
 
 
 def _part_rows(db: Reader, message_id: str) -> list[sqlite3.Row]:
-    return db.all("SELECT data FROM part WHERE message_id = ? ORDER BY seq", (message_id,))
+    return db.all(
+        "SELECT id, message_id, session_id, type, data FROM part WHERE message_id = ? ORDER BY seq",
+        (message_id,),
+    )
 
 
 def find_message(db: Reader, session_id: str, message_id: str) -> Message | None:
     """One message with its parts, or None."""
     row = db.one(
-        "SELECT id, data FROM message WHERE id = ? AND session_id = ?", (message_id, session_id)
+        f"SELECT {_HEAD} FROM message WHERE id = ? AND session_id = ?", (message_id, session_id)
     )
     if row is None:
         return None

@@ -8,6 +8,7 @@ from roost.context.view import View
 from roost.inbox.store import is_prompt
 from roost.llm.providers.cache import EncodingCache
 from roost.sessions.models import Message, UserInfo
+from roost.sessions.unreadable import is_stand_in
 from roost.turn.recorder import Recorder
 
 
@@ -50,7 +51,7 @@ class Memory:
         """Add `messages` at the end of the slice."""
         for message in messages:
             self.messages.append(message)
-            if isinstance(message.info, UserInfo):
+            if isinstance(message.info, UserInfo) and not is_stand_in(message.info):
                 self.user = message.info
                 if is_prompt(message.info):
                     self.prompt = message.info

@@ -17,10 +17,14 @@ from roost.db.connect import connect, explain
 from roost.db.migrations import MIGRATIONS, version_of
 from roost.db.transaction import Reader
 from roost.sessions import store as sessions
+from roost.sessions.unreadable import unreadable_rows
 
 LATEST: Final = len(MIGRATIONS)
 _NAMED: Final = 3
 """Interrupted sessions that are named."""
+_ROWS: Final = 20
+"""Rows that are named."""
+_UNREAD: Final = "roost sessions export ID > ID.json"
 _SAVE: Final = "roost sessions list --all; roost sessions export ID > ID.json"
 
 
@@ -36,6 +40,7 @@ def check_stored(paths: Paths, *, deep: bool) -> Iterator[Finding]:
             if deep:
                 yield _integrity(connection, path)
             if version_of(connection) == LATEST:
+                yield _rows(connection)
                 yield _owners(connection, paths)
     except StorageError as error:
         yield fail("database", error.message, error.hint)
@@ -68,6 +73,16 @@ def _integrity(connection: sqlite3.Connection, path: Path) -> Finding:
         mend = "Please report it. No session is lost; to keep a copy of each:\n"
         return fail("integrity", detail, mend + _SAVE)
     return ok("integrity", "every page and every reference is sound")
+
+
+def _rows(connection: sqlite3.Connection) -> Finding:
+    """The rows that no program can read; the rest of their sessions is sound."""
+    found = list(unreadable_rows(Reader(connection)))
+    if not found:
+        return ok("rows", "every session, message and part can be read")
+    named = "; ".join(f"{one.row} of {one.session_id}" for one in found[:_ROWS])
+    more = f"; and {len(found) - _ROWS} more" if len(found) > _ROWS else ""
+    return warn("rows", f"{counted(len(found), 'row')} cannot be read: {named}{more}", _UNREAD)
 
 
 def _owners(connection: sqlite3.Connection, paths: Paths) -> Finding:

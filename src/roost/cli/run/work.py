@@ -131,6 +131,7 @@ async def _tell_notes(runtime: Runtime, session: Session, begun: _Begun, screen:
     begun.log.hide(secrets_of(loaded.config, begun.environ))
     begun.log.use_level(loaded.config.log_level)
     notes = [*begun.notes, *runtime.database.notes, *loaded.warnings, withheld_words(loaded)]
+    notes.append(f"this session is damaged: {session.damage}" if session.damage else "")
     for note in filter(None, notes):
         await screen.note(note)
 

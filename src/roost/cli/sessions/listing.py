@@ -54,6 +54,9 @@ async def _list(home: Home, options: ListOptions) -> int:
     else:
         where = "" if options.all else " of this project yet; --all lists those of every project"
         tell(f"There are no sessions{where}.\n")
+    for row in shown:
+        if row.session.damage:
+            tell(f"note: {row.session.id} is damaged: {row.session.damage}\n")
     if len(rows) > len(shown):
         tell(f"… older sessions; -n shows more of them (now -n {options.max_count})\n")
     return 0
