@@ -8,8 +8,10 @@ import msgspec
 from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
+from roost.actors.claim import LEASE_MS
 from roost.actors.owner import Owner
 from roost.actors.send import send
+from roost.core.clock import now_ms
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address
 
@@ -117,3 +119,34 @@ def test_of_processes_that_race_for_an_actor_exactly_one_wins(stage: Stage) -> N
     for address in racers:
         (turn,) = stage.read(lambda db, who=address: actors.turns_of(db, who))
         assert (turn.number, turn.fence) == (1, 1)
+
+
+def test_a_lease_far_in_the_future_holds_only_for_an_owner_that_provably_lives(
+    stage: Stage, tmp_path: Path
+) -> None:
+    me, other = Owner(tmp_path / "owners"), Owner(tmp_path / "owners")
+    stage.send(prompt(stage.main, "go"))
+    assert stage.claim(owner=other.id, is_dead=other.is_dead) is not None
+    far = now_ms() + 1_000 * LEASE_MS
+    stage.connection.execute("UPDATE actor SET lease_until = ?", (far,))
+    assert stage.claim(owner=me.id, is_dead=me.is_dead, reason="resume") is None
+    stage.connection.execute("UPDATE actor SET owner = 'proc_elsewhere' WHERE actor_id = 'main'")
+    assert me.is_dead("proc_elsewhere") is None
+    claim = stage.claim(owner=me.id, is_dead=me.is_dead, reason="resume")
+    assert claim is not None
+    assert claim.took_over
+    stage.settle(claim)
+    other.close()
+    me.close()
+
+
+def test_a_lease_of_an_owner_that_nobody_knows_holds_for_as_long_as_a_lease_may(
+    stage: Stage, tmp_path: Path
+) -> None:
+    me = Owner(tmp_path / "owners")
+    stage.send(prompt(stage.main, "go"))
+    assert stage.claim(owner="proc_elsewhere") is not None
+    assert stage.claim(owner=me.id, is_dead=me.is_dead, reason="resume") is None
+    stage.connection.execute("UPDATE actor SET lease_until = ?", (now_ms() - 1,))
+    assert stage.claim(owner=me.id, is_dead=me.is_dead, reason="resume") is not None
+    me.close()

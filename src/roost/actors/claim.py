@@ -24,12 +24,20 @@ LEASE_MS: Final = 15_000
 RENEW_SECONDS: Final = 2.0
 """How often a process renews its leases and looks for cancels from other processes."""
 
-IsDead = Callable[[str], bool]
+IsDead = Callable[[str], bool | None]
+"""Tells of an owner with proof that it is dead (True) or lives (False); None: nobody can tell."""
 
 
 def is_held(actor: Actor, now: int, is_dead: IsDead) -> bool:
-    """Whether a live process owns the actor: its lease runs and its death is not proven."""
-    return actor.owner is not None and actor.lease_until > now and not is_dead(actor.owner)
+    """Whether a live process owns the actor: its lease runs and its death is not proven.
+
+    A lease that runs for longer than any lease does was written by a wrong clock. Only an owner
+    that provably lives is believed it; else the actor would be blocked until that clock is right.
+    """
+    if actor.owner is None or actor.lease_until <= now:
+        return False
+    dead = is_dead(actor.owner)
+    return dead is False or (dead is None and actor.lease_until <= now + LEASE_MS)
 
 
 def claim(

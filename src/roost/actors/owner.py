@@ -12,21 +12,23 @@ from roost.core.errors import StorageError
 from roost.core.ids import new_id
 
 
-def has_died(folder: Path, owner_id: str) -> bool:
-    """Whether the process `owner_id` of the lock files in `folder` has provably ended.
+def has_died(folder: Path, owner_id: str) -> bool | None:
+    """Whether the process `owner_id` of the lock files in `folder` has ended.
 
-    False also when nobody can tell.
+    True is proof of death, False is proof of life; None: nobody can tell.
     """
     if "/" in owner_id:
-        return False
+        return None
     try:
         handle = os.open(folder / f"{owner_id}.lock", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:
+        return None
     finally:
         os.close(handle)
     return True
@@ -64,9 +66,9 @@ class Owner:
                 hint="Free some space, or check who may write there.",
             ) from error
 
-    def is_dead(self, owner_id: str) -> bool:
-        """Whether the process `owner_id` has provably ended. False also when nobody can tell."""
-        return owner_id != self.id and has_died(self._folder, owner_id)
+    def is_dead(self, owner_id: str) -> bool | None:
+        """Whether the process `owner_id` has ended, by proof; None: nobody can tell."""
+        return False if owner_id == self.id else has_died(self._folder, owner_id)
 
     def remove_dead(self, still_named: set[str]) -> None:
         """Delete the lock files of dead processes that no actor names any more."""
