@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
+# Atomic groups, not possessive ones: before Python 3.11.5 a group with `++` matches too little.
 _TOKEN: Final = re.compile(
     r"<!--"
-    r"|<(?:/?[a-zA-Z]|[!?])(?:[^<>\"']++|\"[^\"]{0,8192}+\"|'[^']{0,8192}+'){0,64}+>"
+    r"|<(?:/?[a-zA-Z]|[!?])(?>(?:[^<>\"']++|\"[^\"]{0,8192}+\"|'[^']{0,8192}+'){0,64})>"
     r"|<(?:/?[a-zA-Z]|[!?])[^<>]*+>"
-    r"|(?:[^<]++|<(?!/?[a-zA-Z]|[!?]))++"
+    r"|(?>(?:[^<]++|<(?!/?[a-zA-Z]|[!?]))+)"
     r"|<"
 )
 _NAME: Final = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)")
