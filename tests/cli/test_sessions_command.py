@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -366,3 +367,16 @@ def test_force_takes_a_session_from_a_process_that_does_not_answer(
         os.kill(process.pid, signal.SIGCONT)
     assert ended(process).code != 0
     assert user.call("sessions", "show", session).code == 1
+
+
+def test_an_actor_that_is_not_there_is_missed_in_plain_words(user: User) -> None:
+    session = made(user)
+    assert "There are: main." in user.call("sessions", "show", session, "--actor", "nobody").err
+    database = user.home / "data" / "roost.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("DELETE FROM actor")
+    connection.close()
+    hint = user.call("sessions", "show", session).err
+    assert "no actors at all" in hint
+    assert "There are" not in hint

@@ -10,7 +10,7 @@ from typing import Any
 
 from roost.runtime.models import PromptInput, Settings, TextInput, TurnResult
 from roost.runtime.runtime import Runtime
-from roost.sessions.models import Session
+from roost.sessions.models import Message, Session
 from scripted_model.scenario import Scenario, Script, scenario
 from scripted_model.server import ScriptedModel
 
@@ -36,6 +36,10 @@ class Desk:
     async def ask(self, session_id: str, text: str) -> TurnResult:
         """Prompt, and wait for the end of the turn."""
         return await self.runtime.wait_turn(session_id, await self.prompt(session_id, text))
+
+    async def messages(self, session_id: str) -> list[Message]:
+        """What was said, oldest first."""
+        return (await self.runtime.transcripts.page(session_id)).messages
 
     async def reached(self, barrier: str) -> None:
         """Return when the model waits at `barrier`."""

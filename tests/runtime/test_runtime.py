@@ -33,7 +33,7 @@ def test_a_prompt_is_answered_and_the_turn_says_how_it_ended(tmp_path: Path) -> 
         assert (result.turn.outcome, result.turn.steps) == ("success", 1)
         assert result.message is not None
         assert texts([result.message]) == ["pong"]
-        assert texts(await place.runtime.messages(session.id)) == ["ping", "pong"]
+        assert texts(await place.messages(session.id)) == ["ping", "pong"]
         assert (await place.runtime.wait_idle(session.id)).status == "idle"
 
     at_desk(tmp_path, check)
@@ -51,7 +51,7 @@ def test_the_same_prompt_twice_is_answered_once_and_its_news_told_once(tmp_path:
             assert (first.new, again.new) == (True, False)
             assert len(heard.take()) == 1
         await place.runtime.wait_idle(session.id)
-        assert texts(await place.runtime.messages(session.id)) == ["ping", "pong"]
+        assert texts(await place.messages(session.id)) == ["ping", "pong"]
 
     at_desk(tmp_path, check)
 
@@ -66,13 +66,13 @@ def test_a_busy_actor_refuses_who_wants_it_idle_and_queues_all_others(tmp_path: 
             await place.runtime.prompt(session.id, given, idle_only=True)
         second = await place.prompt(session.id, "two")
         third = await place.prompt(session.id, "three")
-        page = await place.runtime.page(session.id)
+        page = await place.runtime.transcripts.page(session.id)
         assert page.queued == {second, third}
         assert texts(page.messages)[-2:] == ["two", "three"]
-        assert texts([await place.runtime.message(session.id, third)]) == ["three"]
+        assert texts([await place.runtime.transcripts.message(session.id, third)]) == ["three"]
         await place.runtime.withdraw(third)
         with pytest.raises(NotFoundError):
-            await place.runtime.message(session.id, third)
+            await place.runtime.transcripts.message(session.id, third)
         with pytest.raises(NotFoundError):
             await place.runtime.wait_turn(session.id, third)
         place.model.release("gate")
@@ -90,13 +90,13 @@ def test_pages_of_any_size_join_to_the_whole_queued_prompts_included(tmp_path: P
         await place.ask(session.id, "two")
         for number in range(3):
             await place.prompt(session.id, f"later {number}", no_reply=True)
-        whole = await place.runtime.messages(session.id)
+        whole = await place.messages(session.id)
         assert len(whole) == 7
         for size in range(1, 9):
             joined: list[str] = []
             before = None
             while True:
-                page = await place.runtime.page(session.id, limit=size, before=before)
+                page = await place.runtime.transcripts.page(session.id, limit=size, before=before)
                 joined = [message.info.id for message in page.messages] + joined
                 before = page.before
                 if before is None:
@@ -104,7 +104,7 @@ def test_pages_of_any_size_join_to_the_whole_queued_prompts_included(tmp_path: P
             assert joined == [message.info.id for message in whole], size
         other = await place.session()
         with pytest.raises(NotFoundError):
-            await place.runtime.page(other.id, before=whole[1].info.id)
+            await place.runtime.transcripts.page(other.id, before=whole[1].info.id)
 
     at_desk(tmp_path, check)
 
@@ -120,7 +120,7 @@ def test_an_abort_ends_the_turn_and_keeps_what_was_said(tmp_path: Path) -> None:
         assert await place.runtime.abort(session.id, turn_id=running.current_turn)
         result = await place.runtime.wait_turn(session.id, message_id)
         assert result.turn.outcome == "cancelled"
-        assert texts(await place.runtime.messages(session.id)) == ["go", "half of it"]
+        assert texts(await place.messages(session.id)) == ["go", "half of it"]
 
     at_desk(tmp_path, check, script=scenario(step("half of it", Barrier("gate"))))
 
@@ -132,7 +132,7 @@ def test_a_session_is_deleted_while_it_works(tmp_path: Path) -> None:
         await place.reached("gate")
         await place.runtime.delete_session(session.id)
         with pytest.raises(NotFoundError):
-            await place.runtime.messages(session.id)
+            await place.messages(session.id)
 
     at_desk(tmp_path, check, script=scenario(step(Barrier("gate"), "never")))
 

@@ -39,7 +39,7 @@ def test_mail_that_was_left_by_others_is_heard_when_the_session_is_used(tmp_path
         assert (await place.runtime.actor(address)).status == "pending"
         await place.runtime.resume_session(session.id)
         assert (await place.runtime.wait_idle(session.id)).turns == 1
-        assert "look here" in texts(await place.runtime.messages(session.id))[0]
+        assert "look here" in texts(await place.messages(session.id))[0]
 
     at_desk(tmp_path, check)
 
@@ -113,9 +113,9 @@ def test_what_runs_is_interrupted_when_the_runtime_closes_and_goes_on_by_mail_on
             where = Address(session_id, MAIN)
             (turn,) = await place.runtime.database.read(lambda db: actors.turns_of(db, where))
             assert turn.outcome == "interrupted"
-            assert texts(await place.runtime.messages(session_id)) == ["go", "half"]
+            assert texts(await place.messages(session_id)) == ["go", "half"]
             await place.ask(session_id, "and on")
-            assert texts(await place.runtime.messages(session_id))[2:] == ["and on", "pong"]
+            assert texts(await place.messages(session_id))[2:] == ["and on", "pong"]
 
     asyncio.run(second(asyncio.run(first())))
 

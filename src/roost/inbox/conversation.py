@@ -70,6 +70,15 @@ def _queued(db: Reader, session_id: str, actor_id: str | None) -> list[Message]:
     return [inbox.as_message(row) for row in rows if isinstance(row.body, PromptBody)]
 
 
+def read_turn(db: Reader, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
+    """The newest messages of the turn that took up a prompt; none while it is queued."""
+    row = inbox.find(db, prompt_id)
+    if row is None or row.turn_id is None:
+        return []
+    actor_id = row.receiver.actor_id
+    return transcript.load(db, session_id, actor_id, limit=limit, turn_id=row.turn_id)
+
+
 def find_message(db: Reader, session_id: str, message_id: str) -> Message:
     """One message, also while it is queued. Raises `NotFoundError`."""
     if (found := transcript.find_message(db, session_id, message_id)) is not None:

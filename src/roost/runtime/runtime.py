@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, TypeVar
-
-import msgspec
+from typing import Final
 
 from roost.actors import store as actors
 from roost.actors.cancel import request_cancel
@@ -22,7 +20,6 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox import store as inbox
-from roost.inbox.conversation import Page, as_it_streams, find_message, read_page
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
 from roost.permissions import asks, gate
 from roost.permissions.asks import Ask
@@ -32,18 +29,16 @@ from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
 from roost.runtime.titles import Titles
+from roost.runtime.transcripts import Transcripts
 from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
-from roost.sessions.models import MAIN, Message, NewSession, Session
+from roost.sessions.models import MAIN, NewSession, Session
 from roost.tools.answer_format import check_format
 from roost.workspace.project import project_of
 
 _POLL_SECONDS: Final = 1.0
 """How often news of another process on the same database is looked for."""
-_LOOKS: Final = 3
-"""How often messages are read again because a step ended while they were read."""
-T = TypeVar("T")
 _TURN_NEWS: Final = frozenset({"actor.status", "turn.ended", "inbox.updated", "session.deleted"})
 """What may end a wait for a turn. A look at each delta of an answer would cost more than it."""
 
@@ -67,6 +62,7 @@ class Runtime:
         self.scheduler = Scheduler(
             database, bus, owner, self.worlds, recover_all=settings.recover_all
         )
+        self.transcripts = Transcripts(database, self.scheduler.texts)
         self._titles = Titles(self.worlds, database)
 
     @classmethod
@@ -326,63 +322,6 @@ class Runtime:
         return await self.database.write(
             lambda tx: asks.answer(tx, ask_id, "question", {"rejected": True})
         )
-
-    # Messages
-
-    async def messages(
-        self,
-        session_id: str,
-        actor_id: str | None = MAIN,
-        *,
-        limit: int | None = None,
-        before: str | None = None,
-    ) -> list[Message]:
-        """The messages of `page`."""
-        return (await self.page(session_id, actor_id, limit=limit, before=before)).messages
-
-    async def page(
-        self,
-        session_id: str,
-        actor_id: str | None = MAIN,
-        *,
-        limit: int | None = None,
-        before: str | None = None,
-    ) -> Page:
-        """The messages of one actor (None: of all), oldest first; queued prompts come last.
-
-        With `limit` only the newest so many; with `before`, a message id, only older ones. Text
-        that streams in this process is there to its last letter when this returns.
-        """
-
-        def read(db: Reader) -> Page:
-            sessions.get(db, session_id)
-            return read_page(db, session_id, actor_id, limit=limit, before=before)
-
-        page, texts = await self._with_texts(session_id, read)
-        return msgspec.structs.replace(page, messages=as_it_streams(page.messages, texts))
-
-    async def message(self, session_id: str, message_id: str) -> Message:
-        """One message, also while it is queued or streams. Raises `NotFoundError`."""
-        message, texts = await self._with_texts(
-            session_id, lambda db: find_message(db, session_id, message_id)
-        )
-        return as_it_streams([message], texts)[0]
-
-    async def _with_texts(
-        self, session_id: str, read: Callable[[Reader], T]
-    ) -> tuple[T, dict[str, str]]:
-        """What `read` gives, and the text that streams here.
-
-        A step that ends meanwhile may be in neither as it was last seen; then it is read again.
-        """
-        texts = self.scheduler.texts(session_id)
-        looks = 0
-        while True:
-            before, looks = texts.keys(), looks + 1
-            found = await self.database.read(read)
-            texts = self.scheduler.texts(session_id)
-            if before <= texts.keys() or looks == _LOOKS:
-                return found, texts
 
 
 def _about_turns(session_id: str) -> Callable[[Event], bool]:

@@ -85,7 +85,7 @@ async def _row(runtime: Runtime, message_id: str) -> InboxRow:
 
 async def queued_message(runtime: Runtime, session_id: str, message_id: str) -> MessageView:
     """The prompt itself, as a user message."""
-    return message_view(await runtime.message(session_id, message_id))
+    return message_view(await runtime.transcripts.message(session_id, message_id))
 
 
 async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> MessageView:

@@ -198,9 +198,8 @@ class Follower:
         await show(seen)
 
     async def _snapshot(self) -> list[Sighting]:
-        address = self._address
-        messages = await self._runtime.messages(
-            address.session_id, address.actor_id, limit=SNAPSHOT
+        messages = await self._runtime.transcripts.of_turn(
+            self._address.session_id, self._message_id, limit=SNAPSHOT
         )
         return sightings_in(self._slice.of(messages))
 

@@ -82,10 +82,10 @@ def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
     session = chosen(db, options.session, options.dir)
     address = Address(session.id, options.actor)
     if (actor := actors.find(db, address)) is None:
-        names = ", ".join(actor.actor_id for actor in actors.of_session(db, session.id))
+        names = [actor.actor_id for actor in actors.of_session(db, session.id)]
         raise NotFoundError(
             f"there is no actor {options.actor} in session {session.id}",
-            hint=f"There are: {names}.",
+            hint=f"There are: {', '.join(names)}." if names else "It has no actors at all.",
         )
     page = read_page(db, session.id, options.actor, limit=options.max_count)
     return _Found(session, page.messages, page.queued, page.before is not None, watch.state(actor))

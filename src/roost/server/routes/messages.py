@@ -37,7 +37,7 @@ async def list_messages(call: Call[PageQuery, None]) -> Reply[list[MessageView]]
         raise UsageError("before needs limit")
     before = decode_cursor(query.before) if query.before else None
     actor_id = None if query.agent_id == ALL_ACTORS else query.agent_id
-    page = await call.service.runtime.page(
+    page = await call.service.runtime.transcripts.page(
         session.id, actor_id, limit=query.limit or None, before=before
     )
     return Reply(list(map(message_view, page.messages)), _links(call, page))
@@ -55,7 +55,8 @@ def _links(call: Call[PageQuery, None], page: Page) -> dict[str, str]:
 async def get_message(call: Call[NoQuery, None]) -> MessageView:
     """One message."""
     session = await call.session()
-    return message_view(await call.service.runtime.message(session.id, call.path["messageID"]))
+    transcripts = call.service.runtime.transcripts
+    return message_view(await transcripts.message(session.id, call.path["messageID"]))
 
 
 async def delete_message(call: Call[NoQuery, None]) -> bool:

@@ -75,8 +75,9 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
     project = await call.service.runtime.project_of(session.id)
     known = project.loaded.config.command
     if (command := known.get(body.command)) is None:
-        names = ", ".join(sorted(known)) or "none are configured"
-        raise UsageError(f"there is no command {body.command!r}", hint=f"There are: {names}.")
+        names = ", ".join(sorted(known))
+        hint = f"There are: {names}." if known else "None are configured."
+        raise UsageError(f"there is no command {body.command!r}", hint=hint)
     message_id = body.message_id or new_id("message")
     given = command_prompt(command, body, message_id, project.directory)
     properties = {

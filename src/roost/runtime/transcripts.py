@@ -1,0 +1,79 @@
+"""What was said in a session, as it is now: what is stored, and the text that streams here."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from roost.db.database import Database
+from roost.db.transaction import Reader
+from roost.inbox.conversation import Page, as_it_streams, find_message, read_page, read_turn
+from roost.sessions import store as sessions
+from roost.sessions.models import MAIN, Message
+
+_LOOKS: Final = 3
+"""How often messages are read again because a step ended while they were read."""
+T = TypeVar("T")
+
+
+class Transcripts:
+    """Reads messages for people and clients. Methods raise `NotFoundError` or `StorageError`."""
+
+    def __init__(self, database: Database, texts: Callable[[str], dict[str, str]]) -> None:
+        """`texts` gives what streams in a session in this process, by part id."""
+        self._database = database
+        self._texts = texts
+
+    async def page(
+        self,
+        session_id: str,
+        actor_id: str | None = MAIN,
+        *,
+        limit: int | None = None,
+        before: str | None = None,
+    ) -> Page:
+        """The messages of one actor (None: of all), oldest first; queued prompts come last.
+
+        With `limit` only the newest so many; with `before`, a message id, only older ones. Text
+        that streams in this process is there to its last letter when this returns.
+        """
+
+        def read(db: Reader) -> Page:
+            sessions.get(db, session_id)
+            return read_page(db, session_id, actor_id, limit=limit, before=before)
+
+        page, texts = await self._with_texts(session_id, read)
+        return msgspec.structs.replace(page, messages=as_it_streams(page.messages, texts))
+
+    async def of_turn(self, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
+        """The newest messages of the turn that took up a prompt; none while it is queued.
+
+        What other turns said before and after is left out, whichever process ran them.
+        """
+        messages, texts = await self._with_texts(
+            session_id, lambda db: read_turn(db, session_id, prompt_id, limit=limit)
+        )
+        return as_it_streams(messages, texts)
+
+    async def message(self, session_id: str, message_id: str) -> Message:
+        """One message, also while it is queued or streams."""
+        message, texts = await self._with_texts(
+            session_id, lambda db: find_message(db, session_id, message_id)
+        )
+        return as_it_streams([message], texts)[0]
+
+    async def _with_texts(
+        self, session_id: str, read: Callable[[Reader], T]
+    ) -> tuple[T, dict[str, str]]:
+        """What `read` gives, and the text that streams here.
+
+        A step that ends meanwhile may be in neither as it was last seen; then it is read again.
+        """
+        texts = self._texts(session_id)
+        looks = 0
+        while True:
+            before, looks = texts.keys(), looks + 1
+            found = await self._database.read(read)
+            texts = self._texts(session_id)
+            if before <= texts.keys() or looks == _LOOKS:
+                return found, texts
