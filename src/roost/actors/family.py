@@ -1,11 +1,15 @@
 """The SQL of who spawned whom: numbers for ids, children, descendants, the running ones."""
 
 from collections.abc import Collection
+from typing import Final
 
 from roost.actors.models import Actor
-from roost.actors.store import actor_from_row
+from roost.actors.store import actor_from_row, find
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.models import Address
+
+_GENERATIONS: Final = 100
+"""More than any limit on depth allows."""
 
 
 def next_number(tx: Transaction, session_id: str, agent: str) -> int:
@@ -58,6 +62,30 @@ def descendants(db: Reader, address: Address, *, at_work: bool = False) -> list[
     sql = f"{_BELOW} WHERE a.status != 'idle'" if at_work else _BELOW
     rows = db.all(sql, (address.session_id, address.actor_id))
     return [actor_from_row(row) for row in rows]
+
+
+def is_below(db: Reader, actor: Actor, ancestor: Address) -> bool:
+    """Whether `ancestor` spawned `actor`, or one above it."""
+    parent = actor.parent
+    for _ in range(_GENERATIONS):
+        if parent is None or parent == ancestor:
+            return parent is not None
+        above = find(db, parent)
+        parent = above.parent if above else None
+    return False
+
+
+def ancestors(db: Reader, actor: Actor) -> list[Actor]:
+    """Those above an actor, its parent first."""
+    found: list[Actor] = []
+    parent = actor.parent
+    while parent is not None and len(found) < _GENERATIONS:
+        above = find(db, parent)
+        if above is None:
+            break
+        found.append(above)
+        parent = above.parent
+    return found
 
 
 def running_subagents(db: Reader, session_id: str) -> int:

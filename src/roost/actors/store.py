@@ -250,6 +250,43 @@ def get_turn(db: Reader, turn_id: str) -> Turn:
     return turn_from_row(row)
 
 
+def find_turn(db: Reader, address: Address, number: int) -> Turn | None:
+    """The turn of that number of an actor, or None."""
+    row = db.one(
+        "SELECT * FROM turn WHERE session_id = ? AND actor_id = ? AND number = ?",
+        (address.session_id, address.actor_id, number),
+    )
+    return turn_from_row(row) if row else None
+
+
+class Sums(Struct, frozen=True):
+    """What all turns of an actor used."""
+
+    steps: int
+    tokens: int
+    cost: float
+    """US dollars."""
+
+
+def sums(db: Reader, address: Address) -> Sums:
+    """What all turns of an actor used."""
+    row = db.one(
+        "SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(tokens), 0) AS tokens,"
+        " coalesce(sum(cost), 0) AS cost FROM turn WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+    assert row is not None
+    return Sums(row["steps"], row["tokens"], row["cost"])
+
+
+def set_background(tx: Transaction, address: Address) -> None:
+    """Nobody waits for the actor any more: its parent is told how its turns end."""
+    tx.run(
+        "UPDATE actor SET background = 1 WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+
+
 def set_outcome(
     tx: Transaction, turn: Turn, ending: Ending, status: str | None, summary: str
 ) -> None:

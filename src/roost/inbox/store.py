@@ -319,6 +319,67 @@ def has_mail(db: Reader, receiver: Address) -> bool:
     )
 
 
+def has_prompt(db: Reader, receiver: Address) -> bool:
+    """Whether words of a person wait for the actor."""
+    sql = (
+        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND kind = 'prompt' AND wake = 1 LIMIT 1"
+    )
+    return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
+
+
+def count_queued(db: Reader, receiver: Address, sender: Address | None = None) -> int:
+    """How many messages wait for an actor, of all senders or of one."""
+    by = sender or Address("", "")
+    row = db.one(
+        "SELECT count(*) AS n FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND (? OR (sender_session = ? AND sender_actor = ?))",
+        (receiver.session_id, receiver.actor_id, sender is None, by.session_id, by.actor_id),
+    )
+    return int(row["n"]) if row else 0
+
+
+def consume(tx: Transaction, receiver: Address, key: str, message_id: str, turn_id: str) -> bool:
+    """Mark a queued row as delivered by the message `message_id`, which says the same.
+
+    False if it was delivered before: then it must not be told again.
+    """
+    changed = tx.run(
+        "UPDATE inbox SET state = 'delivered', message_id = ?, turn_id = ?, delivered = ?"
+        " WHERE receiver_session = ? AND receiver_actor = ? AND key = ? AND state = 'queued'",
+        (message_id, turn_id, now_ms(), receiver.session_id, receiver.actor_id, key),
+    )
+    if not changed:
+        return False
+    row = tx.one(
+        "SELECT id FROM inbox WHERE receiver_session = ? AND receiver_actor = ? AND key = ?",
+        (receiver.session_id, receiver.actor_id, key),
+    )
+    assert row is not None
+    about = {"sessionID": receiver.session_id, "id": row["id"], "state": "delivered"}
+    tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+    return True
+
+
+def sent_by(db: Reader, sender: Address, limit: int) -> list[InboxRow]:
+    """The newest messages that an actor sent, the newest last."""
+    rows = db.all(
+        "SELECT * FROM inbox WHERE sender_session = ? AND sender_actor = ? AND kind = 'message'"
+        " ORDER BY seq DESC LIMIT ?",
+        (sender.session_id, sender.actor_id, limit),
+    )
+    return [row for raw in reversed(rows) if (row := readable(raw)) is not None]
+
+
+def by_key(db: Reader, receiver: Address, key: str) -> InboxRow | None:
+    """The row of that key, or None."""
+    row = db.one(
+        "SELECT * FROM inbox WHERE receiver_session = ? AND receiver_actor = ? AND key = ?",
+        (receiver.session_id, receiver.actor_id, key),
+    )
+    return readable(row) if row else None
+
+
 def hush(tx: Transaction, receiver: Address) -> None:
     """Let what waits for an actor, prompts apart, start no turn of itself."""
     tx.run(

@@ -119,6 +119,15 @@ def move(tx: Transaction, session_id: str, task_id: str, how: Move, reason: str 
     return _store(tx, msgspec.structs.replace(task, status=target, reason=reason), target)
 
 
+def take_up(tx: Transaction, session_id: str, task_id: str, owner: str) -> Task:
+    """Let `owner` work on a task: it is in progress from now on, whoever made it."""
+    task = get(tx, session_id, task_id)
+    if task.status in TERMINAL:
+        raise ConflictError(f"task {task_id} is {task.status}")
+    changed = msgspec.structs.replace(task, owner=owner, status="in_progress", reason="")
+    return _store(tx, changed, "in_progress")
+
+
 def _open_parts(tx: Transaction, task: Task) -> list[str]:
     tasks = listed(tx, task.session_id)
     return [
@@ -138,9 +147,12 @@ def rename(tx: Transaction, session_id: str, task_id: str, summary: str) -> Task
 def _store(tx: Transaction, task: Task, kind: str) -> Task:
     task = msgspec.structs.replace(task, updated=now_ms())
     tx.run(
-        "UPDATE task SET summary = ?, status = ?, reason = ?, updated = ?"
+        "UPDATE task SET summary = ?, status = ?, reason = ?, owner = ?, updated = ?"
         " WHERE session_id = ? AND id = ?",
-        (task.summary, task.status, task.reason, task.updated, task.session_id, task.id),
+        (
+            *(task.summary, task.status, task.reason, task.owner, task.updated),
+            *(task.session_id, task.id),
+        ),
     )
     _tell(tx, task, kind)
     return task

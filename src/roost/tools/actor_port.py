@@ -5,11 +5,11 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from roost.actors.models import CancelMode, Outcome, Status
+from roost.actors.models import CancelMode
 from roost.actors.spawn import ContextMode
+from roost.actors.view import ActorView as ActorView
 from roost.db.transaction import Transaction
 from roost.inbox.models import State
-from roost.inbox.notices import NoticeBody
 
 Stored = Callable[[Transaction, str], None]
 """Done in the transaction that stores a tool's answer; the string is the message's id."""
@@ -38,39 +38,6 @@ class Spawned(Struct, frozen=True):
     """The number of the turn that its brief is for."""
     notes: tuple[str, ...] = ()
     """What was not done as ordered, and why."""
-
-
-class ActorView(Struct, frozen=True, kw_only=True):
-    """An actor as it stands, for its relatives."""
-
-    session_id: str
-    actor_id: str
-    agent: str
-    description: str
-    mode: Literal["main", "subagent", "peer"]
-    status: Status
-    liveness: Literal["progressing", "stalled", "waiting", "pending", "idle"]
-    parent: str | None
-    """The actor id of its parent."""
-    age: float
-    """Seconds since it was made."""
-    quiet: float
-    """Seconds since its last sign of life."""
-    doing: str
-    """The tool that runs, or what else it does; empty when idle."""
-    turns: int
-    steps: int
-    tokens: int
-    cost: float
-    """US dollars, of all its turns."""
-    queued: int
-    """Messages that it has not heard yet."""
-    outcome: Outcome | None = None
-    """How its last turn ended; None while it runs."""
-    notice: NoticeBody | None = None
-    """What its parent was told of its last turn."""
-    result: str = ""
-    """Its last words, whole."""
 
 
 class Finished(Struct, frozen=True):

@@ -6,25 +6,45 @@ from msgspec import Struct
 from roost.actors import trees
 from roost.actors.models import Actor, Budgets, Claim
 from roost.actors.store import check_fence, note_choice, save_progress, set_hops
-from roost.core.errors import UsageError
+from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
-from roost.db.transaction import Transaction
+from roost.db.transaction import Reader, Transaction
 from roost.inbox.drain import drain
+from roost.inbox.models import Address
 from roost.sessions import transcript
 from roost.sessions.models import Message, ModelName, UserInfo
-from roost.turn.memory import Memory
+from roost.turn.memory import Fork, Memory
 from roost.turn.models import Facts
 from roost.turn.verdict import REFILLED_BY_A_PERSON
 from roost.turn.world import World
 
 
 async def begin(world: World, claim: Claim) -> Memory:
-    """Load the slice of a turn that was just claimed."""
+    """Load the slice of a turn that was just claimed, of a fork with what it saw of its parent.
+
+    Raises `NotFoundError` if that is not there any more.
+    """
     where = claim.address
-    messages = await world.database.read(
-        lambda db: transcript.load(db, where.session_id, where.actor_id)
-    )
-    return Memory(claim, messages)
+
+    def load(db: Reader) -> tuple[list[Message], Fork | None]:
+        own = transcript.load(db, where.session_id, where.actor_id)
+        if claim.actor.context_mode != "full" or claim.actor.parent is None:
+            return own, None
+        seen = _seen_of_parent(db, claim.actor, claim.actor.parent)
+        return [*seen, *own], Fork.of(claim.actor.parent, seen)
+
+    messages, fork = await world.database.read(load)
+    return Memory(claim, messages, fork)
+
+
+def _seen_of_parent(db: Reader, actor: Actor, parent: Address) -> list[Message]:
+    mark = actor.context_watermark
+    seq = transcript.seq_in(db, parent.session_id, mark) if mark else None
+    if seq is None:
+        raise NotFoundError(
+            f"the conversation that {actor.actor_id} was to know is not there any more"
+        )
+    return transcript.load(db, parent.session_id, parent.actor_id, before=seq + 1)
 
 
 class Taken(Struct, frozen=True):

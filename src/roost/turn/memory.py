@@ -1,15 +1,41 @@
 """What a running turn keeps in memory: its slice, what it has used, the step in the works."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
 
 from roost.actors.models import Budgets, Claim, Progress
 from roost.context.view import View
+from roost.inbox.models import Address
 from roost.inbox.store import is_prompt
 from roost.llm.providers.cache import EncodingCache
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.unreadable import is_stand_in
 from roost.turn.recorder import Recorder
+
+
+class Fork(Struct, frozen=True):
+    """How the parent's requests began, which those of a fork continue byte for byte."""
+
+    agent: str
+    """Whose system prompt and tools they had."""
+    prompt: UserInfo | None
+    """The prompt that held for them."""
+    cache_key: str
+
+    @classmethod
+    def of(cls, parent: Address, seen: Sequence[Message]) -> "Fork":
+        """The fork of a conversation of `parent` that ends with `seen`, which was asked things."""
+        users = [one.info for one in seen if isinstance(one.info, UserInfo)]
+        said = [info for info in users if not is_stand_in(info)]
+        prompts = [info for info in said if is_prompt(info)]
+        return cls(said[-1].agent, prompts[-1] if prompts else None, cache_key(parent))
+
+
+def cache_key(address: Address) -> str:
+    """What tells a provider which requests share a prefix."""
+    return f"{address.session_id}/{address.actor_id}"
 
 
 class Memory:
@@ -19,8 +45,9 @@ class Memory:
     what concerns the step in the works, and what a provider refuses, by `sampler` and `toolcalls`.
     """
 
-    def __init__(self, claim: Claim, messages: list[Message]) -> None:
+    def __init__(self, claim: Claim, messages: list[Message], fork: Fork | None = None) -> None:
         self.claim = claim
+        self.fork = fork
         self.messages: list[Message] = []
         """The slice, oldest first; extended, never loaded again."""
         self.user: UserInfo | None = None
@@ -60,6 +87,10 @@ class Memory:
     def progress(self) -> Progress:
         """What the turn has used."""
         return Progress(self.budgets, self.steps, self.tokens, self.cost)
+
+    def wait_for_mail(self, until: int) -> None:
+        """Let the step at work be followed by a wait."""
+        self.wait_until = until
 
     @property
     def elapsed(self) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roost.context.agents import Agent
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
 from roost.llm.models import (
@@ -25,7 +26,7 @@ from roost.sessions.parts import Tokens
 from roost.tools.answer_format import answer_format, is_structured
 from roost.tools.contract import Tool
 from roost.tools.structured_output import StructuredOutputTool
-from roost.turn.memory import Memory
+from roost.turn.memory import Memory, cache_key
 from roost.turn.models import Facts, Sample
 from roost.turn.world import World
 
@@ -46,11 +47,17 @@ class Plan(Struct, frozen=True):
 
 def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     """The request that `action` asks for."""
-    tools = _wanted(world.tools(facts.agent, facts.model), facts.prompt)
+    fork = memory.fork
+    agent, prompt = facts.agent, facts.prompt
+    if fork is not None:  # its requests begin as its parent's did
+        agent, prompt = world.resolve_agent(fork.agent), fork.prompt
+    spawns = fork is not None or memory.claim.actor.mode != "subagent"
+    tools = _wanted(world.tools(agent, facts.model, spawns), prompt)
     answer = _answer_tool(facts.prompt)
     if answer is not None:
         tools = {**tools, answer.name: answer}  # last, so that the others keep their place
-    request = _request(world, memory, facts, action, tools)
+    head_of = _Head(agent, world.system(agent, facts.model, prompt.system if prompt else None))
+    request = _request(memory, facts, action, head_of, tools)
     head = _head(world, memory, facts)
     return Plan(request, head, {} if action.closing else tools, answer)
 
@@ -69,34 +76,39 @@ def _wanted(tools: Mapping[str, Tool[Any]], prompt: UserInfo | None) -> Mapping[
     return {name: tool for name, tool in tools.items() if switches.get(name, True)}
 
 
+class _Head(Struct, frozen=True):
+    """What stands before the messages of a request, and how it is sampled."""
+
+    agent: Agent
+    system: tuple[str, ...]
+
+
 def _request(
-    world: World, memory: Memory, facts: Facts, action: Sample, tools: Mapping[str, Tool[Any]]
+    memory: Memory, facts: Facts, action: Sample, head: _Head, tools: Mapping[str, Tool[Any]]
 ) -> ModelRequest:
-    user, prompt = facts.user, facts.prompt
+    user, agent = facts.user, head.agent
     messages = suitable(memory, memory.view.build(facts.messages))
     if action.words:
         reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
         messages = (*messages, UserMessage((Text(reminder),)))
-    where = memory.claim.address
     return ModelRequest(
-        model=_with_options(facts),
-        system=world.system(facts.agent, facts.model, prompt.system if prompt else None),
+        model=_with_options(facts.model, agent),
+        system=head.system,
         messages=messages,
         tools=tuple(_spec(tool) for tool in tools.values()),
         tool_choice="none" if action.closing else "auto",
-        temperature=facts.agent.temperature,
-        top_p=facts.agent.top_p,
-        variant=(user.model.variant if user else None) or facts.agent.variant,
-        cache_key=f"{where.session_id}/{where.actor_id}",
+        temperature=agent.temperature,
+        top_p=agent.top_p,
+        variant=(user.model.variant if user else None) or agent.variant,
+        cache_key=memory.fork.cache_key if memory.fork else cache_key(memory.claim.address),
     )
 
 
-def _with_options(facts: Facts) -> Model:
+def _with_options(model: Model, agent: Agent) -> Model:
     """The model with the extra request fields that the agent asks for."""
-    if not facts.agent.options:
-        return facts.model
-    options = {**facts.model.options, **facts.agent.options}
-    return msgspec.structs.replace(facts.model, options=options)
+    if not agent.options:
+        return model
+    return msgspec.structs.replace(model, options={**model.options, **agent.options})
 
 
 _specs: dict[type, ToolSpec] = {}

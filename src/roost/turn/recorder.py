@@ -11,7 +11,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from roost.actors.models import Claim
-from roost.actors.store import check_fence
+from roost.actors.store import check_fence, note_activity
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
@@ -38,6 +38,8 @@ from roost.turn.reducer import Append, Close, OpenCall, OpenReasoning, OpenText,
 
 SAVE_SECONDS: Final = 0.5
 SAVE_BYTES: Final = 4_096
+ACTIVITY_MS: Final = 5_000
+"""How old the stored sign of life of an actor at work may be."""
 SHOW_SECONDS: Final = 0.1
 """How long a call that the model has begun to write may wait to be stored and shown."""
 MAX_ARGUMENTS: Final = 1024 * 1024
@@ -87,6 +89,8 @@ class Recorder:
         """There is something to be saved, or was a moment ago."""
         self._waiting: dict[str, Part] = {}
         """Parts to be stored with the next write, by id, in order."""
+        self._with_it: list[Callable[[Transaction], None]] = []
+        """What else the next write does."""
         self._saving = asyncio.Lock()
         self.calls: list[CallDraft] = []
 
@@ -240,28 +244,50 @@ class Recorder:
         self._something.set()
 
     async def _store(self, tails: list[tuple[str, str]], point: str) -> None:
-        parts = self._take_waiting()
+        write_parts, count = self._take_waiting()
 
         def store(tx: Transaction) -> None:
-            check_fence(tx, self._claim)
-            for part in parts:
-                transcript.put_part(tx, part)
+            actor = check_fence(tx, self._claim)
+            if now_ms() - actor.last_activity > ACTIVITY_MS:
+                note_activity(tx, self._claim)
+            write_parts(tx)
             for part_id, text in tails:
                 transcript.append_tail(tx, part_id, text)
             failpoint(point)
 
-        if parts or tails:
+        if count or tails:
             await self._database.write(store)
 
-    def _take_waiting(self) -> tuple[Part, ...]:
-        waiting, self._waiting = tuple(self._waiting.values()), {}
-        return waiting
+    def _take_waiting(self) -> tuple[Callable[[Transaction], None], int]:
+        """What a transaction must do to store the parts that wait, and how many they are."""
+        parts, self._waiting = tuple(self._waiting.values()), {}
+        with_it, self._with_it = tuple(self._with_it), []
 
-    async def set_tool(self, part_id: str, state: ToolState, *, later: bool = False) -> None:
-        """Move a tool part to its next state; with `later` the next write stores it."""
+        def store(tx: Transaction) -> None:
+            for part in parts:
+                transcript.put_part(tx, part)
+            for do in with_it:
+                do(tx)
+
+        return store, len(parts)
+
+    async def set_tool(
+        self,
+        part_id: str,
+        state: ToolState,
+        *,
+        later: bool = False,
+        stored: Callable[[Transaction], None] | None = None,
+    ) -> None:
+        """Move a tool part to its next state; with `later` the next write stores it.
+
+        `stored` is done in the transaction that does.
+        """
         part = self._parts[part_id]
         assert isinstance(part, ToolPart)
         self.put_later(msgspec.structs.replace(part, state=state))
+        if stored is not None:
+            self._with_it.append(stored)
         if not later:
             await self._put_waiting()
 
@@ -315,12 +341,11 @@ class Recorder:
         ]
         for part in (*unrun, *extra):
             self.put_later(part)
-        changed = self._take_waiting()
+        write_parts, _ = self._take_waiting()
         self.info = info
 
         def store(tx: Transaction) -> None:
-            for part in changed:
-                transcript.put_part(tx, part)
+            write_parts(tx)
             transcript.update_message(tx, info)
 
         return self.message, store

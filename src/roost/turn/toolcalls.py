@@ -14,6 +14,7 @@ from roost.core.ids import new_id
 from roost.core.text import clean
 from roost.permissions.asks import RejectedError
 from roost.permissions.models import PermissionRequest
+from roost.sessions.models import ModelName
 from roost.sessions.parts import (
     FilePart,
     Span,
@@ -28,7 +29,7 @@ from roost.tools.output import cap
 from roost.turn.memory import Memory
 from roost.turn.prepare import Plan
 from roost.turn.recorder import CallDraft, Recorder
-from roost.turn.world import CallPlace, World
+from roost.turn.world import Caller, CallPlace, World
 
 logger = logging.getLogger(__name__)
 PROGRESS_SECONDS = 0.5
@@ -223,7 +224,19 @@ class _Run:
             allow_private_hosts=world.allow_private_hosts,
             ask=ask,
             question=question,
+            actors=world.actors(self._caller()),
             progress=self._note,
+        )
+
+    def _caller(self) -> Caller:
+        memory, info = self._memory, self._plan.info
+        return Caller(
+            claim=memory.claim,
+            agent=self._agent,
+            model=ModelName(info.provider_id, info.model_id, info.variant),
+            message_id=info.id,
+            seen=memory.messages[-1].info.id,
+            wait_until=memory.wait_for_mail,
         )
 
     async def _complete(self, answer: ToolOutput) -> None:
@@ -253,7 +266,14 @@ class _Run:
             ToolTime(self._start, now_ms()),
             attachments or None,
         )
-        await self._recorder.set_tool(self._part_id, done, later=self.ends_step)
+        stored = answer.stored
+        message_id = self._plan.info.id
+        await self._recorder.set_tool(
+            self._part_id,
+            done,
+            later=self.ends_step,
+            stored=None if stored is None else lambda tx: stored(tx, message_id),
+        )
 
     async def fail(self, words: str, *, interrupted: bool = False, denied: bool = False) -> None:
         """End the call as an error that says `words`."""

@@ -16,6 +16,7 @@ from roost.llm.providers.cache import EncodingCache
 from roost.llm.retry import RetryPolicy
 from roost.permissions.models import PermissionRequest
 from roost.sessions.models import ModelName, Session
+from roost.tools.actor_port import ActorPort
 from roost.tools.contract import Question, Tool
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
@@ -55,6 +56,20 @@ class CallPlace(Struct, frozen=True):
     call_id: str
 
 
+class Caller(Struct, frozen=True, kw_only=True):
+    """Who asks something of other actors, in which step."""
+
+    claim: Claim
+    agent: Agent
+    model: ModelName
+    message_id: str
+    """The step's message."""
+    seen: str
+    """The last message that the model was shown in the step."""
+    wait_until: Callable[[int], None]
+    """Lets the step be followed by a wait for mail, until then (milliseconds since the epoch)."""
+
+
 class Place(Struct, frozen=True, kw_only=True):
     """Where an actor works."""
 
@@ -85,7 +100,8 @@ class World(Struct, frozen=True, kw_only=True):
     """Raises `ConfigError` for a name that is not known."""
     system: Callable[[Agent, Model, str | None], tuple[str, ...]]
     """The system prompt for an agent on a model, with what the prompt added."""
-    tools: Callable[[Agent, Model], Mapping[str, Tool[Any]]]
-    """The tools that an agent may see on a model."""
+    tools: Callable[[Agent, Model, bool], Mapping[str, Tool[Any]]]
+    """The tools that an agent may see on a model; the last: whether it is shown how to spawn."""
+    actors: Callable[[Caller], ActorPort]
     reap: Callable[[str], Awaitable[object]]
     """Ends the processes that one call left behind."""

@@ -1,0 +1,372 @@
+"""The other actors as one call of a tool sees them: makes, wakes, asks, waits for, stops them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from roost.actors import family, store
+from roost.actors.cancel import cancel_tree
+from roost.actors.ending import notice_key
+from roost.actors.header import RETURN_FORMAT
+from roost.actors.models import Actor, CancelMode, Turn
+from roost.actors.send import send
+from roost.actors.spawn import Brief, spawn
+from roost.actors.view import ActorView, view
+from roost.actors.wait import wait_for_turn
+from roost.context.agents import Agent
+from roost.context.state import session_state
+from roost.core.clock import now_ms
+from roost.core.errors import NotFoundError, UsageError
+from roost.core.ids import new_id
+from roost.core.text import clean
+from roost.db.database import Database
+from roost.db.transaction import Reader, Transaction
+from roost.events.bus import Bus
+from roost.inbox import store as inbox
+from roost.inbox.models import Address, Letter, NoteBody
+from roost.runtime.model_names import ModelNames
+from roost.runtime.project import Project
+from roost.sessions import store as sessions
+from roost.sessions.models import Session
+from roost.tasks import store as tasks
+from roost.tasks.models import TERMINAL
+from roost.tools.actor_port import Finished, ModelView, Sent, SentView, Spawned, SpawnOrder
+from roost.tools.answer_format import check_format
+from roost.tools.output import cap
+from roost.turn.world import Caller
+
+STOP_SECONDS: Final = 5.0
+"""How long a cancel waits until the actor has stopped."""
+SENDER_LIMIT: Final = 100
+"""Messages of one sender that may wait for one receiver."""
+
+
+Finder = Callable[[Reader], Actor | None]
+
+
+class ActorPort:
+    """See `roost.tools.actor_port.ActorPort`."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        session: Session,
+        project: Project,
+        database: Database,
+        bus: Bus,
+        models: ModelNames,
+        spill_folder: Path,
+    ) -> None:
+        self._caller = caller
+        self._session = session
+        self._project = project
+        self._database = database
+        self._bus = bus
+        self._models = models
+        self._spill_folder = spill_folder
+
+    @property
+    def _own(self) -> Address:
+        return self._caller.claim.address
+
+    @property
+    def agents(self) -> Mapping[str, str]:
+        """The agents that a child can run as: name and description."""
+        return spawnable(self._project.agents)
+
+    # Children
+
+    async def spawn(self, order: SpawnOrder) -> Spawned:
+        """Make a child and send it its brief."""
+        agent = self._agent(order.agent)
+        notes: list[str] = []
+        brief = await self._brief(order, agent)
+        claim = self._caller.claim
+
+        def make(tx: Transaction) -> Actor:
+            task_id = _task(tx, claim.address.session_id, order.task_id, notes)
+            child = spawn(tx, claim, msgspec.structs.replace(brief, task_id=task_id))
+            if task_id is not None:
+                tasks.take_up(tx, child.session_id, task_id, child.actor_id)
+            return child
+
+        child = await self._database.write(make)
+        return Spawned(child.session_id, child.actor_id, 1, tuple(notes))
+
+    def _agent(self, name: str) -> Agent:
+        if name not in self.agents:
+            near = get_close_matches(name, list(self.agents), n=1)
+            guess = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(
+                f"there is no agent {name!r} for a subagent.{guess}",
+                hint=f"There are: {', '.join(self.agents)}.",
+            )
+        return self._project.agents[name]
+
+    async def _brief(self, order: SpawnOrder, agent: Agent) -> Brief:
+        caller = self._caller
+        task = clean(order.prompt).strip()
+        if not task:
+            raise UsageError("a child needs a prompt that says what it is to do")
+        if order.context == "full" and order.model is not None:
+            raise UsageError(
+                "with context `full` a child runs on your own model",
+                hint="Leave out `model`, or use context `none` or `state`.",
+            )
+        if order.output_schema is not None:
+            check_format({"type": "json_schema", "schema": order.output_schema})
+        elif agent.completion_gate:
+            task += RETURN_FORMAT
+        if order.context == "state":
+            state = await self._database.read(lambda db: session_state(db, self._own))
+            task = f"{state}\n\n{task}" if state else task
+        wanted = order.model or (agent.model if order.context != "full" else None)
+        return Brief(
+            agent=agent.name,
+            description=clean(order.description).strip() or task.split("\n", 1)[0][:60],
+            task=task,
+            model=self._models.named(self._project, wanted, caller.model),
+            context=order.context,
+            watermark=caller.seen if order.context == "full" else None,
+            background=order.background,
+            output_schema=order.output_schema,
+        )
+
+    async def detach(self, actor_id: str) -> None:
+        """Let a child that was waited for go on in the background."""
+        address = await self._descendant(actor_id)
+        await self._database.write(lambda tx: store.set_background(tx, address))
+
+    async def cancel(self, actor_id: str, mode: CancelMode) -> ActorView:
+        """Stop a child and all below it, and wait a moment until it has stopped."""
+        address = await self._descendant(actor_id)
+        await self._database.write(lambda tx: cancel_tree(tx, address, mode))
+        deadline = time.monotonic() + STOP_SECONDS
+        news_of = address.session_id
+        with self._bus.subscribe(lambda event: event.session_id == news_of) as news:
+            while True:
+                actor = await self._database.read(lambda db: store.get(db, address))
+                left = deadline - time.monotonic()
+                if actor.cancel is None or left <= 0:
+                    return await self._view(address)
+                try:
+                    await asyncio.wait_for(news.batch(0.01), min(left, 1.0))
+                except TimeoutError:
+                    continue
+
+    # Waiting
+
+    async def wait(self, actor_id: str, timeout_ms: int, *, turn: int | None = None) -> Finished:
+        """Wait for a turn of a child; see the protocol."""
+        address = await self._descendant(actor_id)
+        actor = await self._database.read(lambda db: store.get(db, address))
+        number = turn or (actor.turns + 1 if actor.status == "pending" else actor.turns)
+        waited = await wait_for_turn(
+            self._database, self._bus, self._caller.claim, address, number, timeout_ms / 1000
+        )
+        view_ = await self._view(address)
+        if waited.how != "ended" or waited.turn is None:
+            return Finished(waited.how, view_)
+        return await self._finished(view_, actor, waited.turn)
+
+    async def _finished(self, view_: ActorView, actor: Actor, turn: Turn) -> Finished:
+        """The end of a turn, with the notice of it consumed once the answer is stored."""
+        key, own = notice_key(turn.id), self._own
+        if actor.parent != own:
+            return Finished("ended", view_)
+        row = await self._database.read(lambda db: inbox.by_key(db, own, key))
+        if row is None or row.state != "queued":
+            return Finished("finished before", view_)
+        turn_id = self._caller.claim.turn.id
+
+        def stored(tx: Transaction, message_id: str) -> None:
+            inbox.consume(tx, own, key, message_id, turn_id)
+
+        return Finished("ended", view_, stored)
+
+    def wait_for_mail(self, timeout_ms: int) -> None:
+        """End the step, and begin the next when mail comes or the time is up."""
+        self._caller.wait_until(now_ms() + timeout_ms)
+
+    # Looking
+
+    async def status(self, actor_id: str) -> ActorView:
+        """An actor of this session, or a peer of it."""
+        return await self._view(await self._relative(actor_id))
+
+    async def listed(self) -> list[ActorView]:
+        """The children of the caller, and of a subagent its siblings and parent too."""
+
+        def read(db: Reader) -> list[ActorView]:
+            own = store.get(db, self._own)
+            found = family.children(db, self._own)
+            if own.parent is not None:
+                found += [store.get(db, own.parent), *family.children(db, own.parent)]
+            return [view(db, actor) for actor in found if actor.address != self._own]
+
+        return await self._database.read(read)
+
+    async def sent(self, limit: int = 20) -> list[SentView]:
+        """The newest messages that the caller sent, the newest last."""
+        rows = await self._database.read(lambda db: inbox.sent_by(db, self._own, limit))
+        now = now_ms()
+        return [
+            SentView(
+                row.id,
+                row.receiver.actor_id,
+                row.state,
+                (now - row.created) / 1000,
+                row.body.text if isinstance(row.body, NoteBody) else "",
+            )
+            for row in rows
+        ]
+
+    async def _view(self, address: Address) -> ActorView:
+        return await self._database.read(
+            lambda db: view(db, store.get(db, address), with_result=True)
+        )
+
+    # Mail
+
+    async def send(
+        self, to_actor_id: str, text: str, *, to_session_id: str | None, reply_to: str | None
+    ) -> Sent:
+        """Say something to an actor; an idle one is woken by it."""
+        words = clean(text).strip()
+        if not words:
+            raise UsageError("a message needs words")
+        words, _ = cap(words, self._spill_folder, new_id("inbox"))
+        claim = self._caller.claim
+
+        def post(tx: Transaction) -> Sent:
+            store.check_fence(tx, claim)
+            receiver = self._receiver(tx, to_actor_id, to_session_id)
+            if isinstance(receiver, Sent):
+                return receiver
+            hops = store.get_turn(tx, claim.turn.id).hops + 1
+            if (refusal := self._refusal(tx, receiver.address, hops)) is not None:
+                return refusal
+            letter = Letter(
+                receiver=receiver.address,
+                kind="message",
+                body=NoteBody(words),
+                sender=self._own,
+                sender_turn=claim.turn.id,
+                reply_to=reply_to,
+                hops=hops,
+            )
+            receipt = send(tx, letter)
+            return Sent(receipt.id, busy=receiver.status == "running")
+
+        return await self._database.write(post)
+
+    def _receiver(self, tx: Transaction, actor_id: str, session_id: str | None) -> Actor | Sent:
+        own = store.get(tx, self._own)
+        if actor_id == "parent" and session_id is None and own.parent is not None:
+            return store.get(tx, own.parent)
+        where = session_id or self._session.id
+        known = sessions.find(tx, where)
+        if known is None or known.project_id != self._session.project_id:
+            return Sent(None, f"receiver not found: there is no session {where} in this project")
+        actor = store.find(tx, Address(where, actor_id)) or store.find(
+            tx, Address(actor_id, actor_id)
+        )
+        if actor is None:
+            ids = [one.actor_id for one in store.of_session(tx, where)]
+            near = get_close_matches(actor_id, ids, n=3) or ids[:10]
+            return Sent(None, f"receiver not found: {actor_id}. There are: {', '.join(near)}.")
+        if actor.address == self._own:
+            raise UsageError("an actor cannot write to itself")
+        return actor
+
+    def _refusal(self, tx: Transaction, receiver: Address, hops: int) -> Sent | None:
+        limit = self._caller.claim.limits.hops
+        if hops > limit:
+            return Sent(
+                None,
+                f"not accepted: {limit} messages went from actor to actor without a person among"
+                " them. End your turn with a report.",
+            )
+        if inbox.count_queued(tx, receiver, self._own) >= SENDER_LIMIT:
+            return Sent(
+                None,
+                f"not accepted: {SENDER_LIMIT} messages of yours wait for {receiver.actor_id}."
+                " Wait until it has read some.",
+            )
+        return None
+
+    # Models
+
+    async def models(self, *, vision: bool | None, limit: int) -> list[ModelView]:
+        """Models by usefulness."""
+        return self._models.to_choose(self._project, self._caller.model, vision=vision, limit=limit)
+
+    # Who may be meant
+
+    async def _relative(self, actor_id: str) -> Address:
+        """An actor of the own session, the own parent, or a peer below."""
+
+        def find(db: Reader) -> Actor | None:
+            own = store.get(db, self._own)
+            if own.parent is not None and actor_id in {"parent", own.parent.actor_id}:
+                return store.find(db, own.parent)
+            here = store.find(db, Address(self._session.id, actor_id))
+            if here is not None:
+                return here
+            peer = store.find(db, Address(actor_id, actor_id))
+            return peer if peer is not None and family.is_below(db, peer, self._own) else None
+
+        return (await self._known(find, actor_id)).address
+
+    async def _descendant(self, actor_id: str) -> Address:
+        """An actor below the caller: nobody waits for who waits for it, nor stops another's."""
+
+        def find(db: Reader) -> Actor | None:
+            for address in (Address(self._session.id, actor_id), Address(actor_id, actor_id)):
+                actor = store.find(db, address)
+                if actor is not None and family.is_below(db, actor, self._own):
+                    return actor
+            return None
+
+        if actor_id == self._own.actor_id:
+            raise UsageError("that is yourself")
+        return (await self._known(find, actor_id)).address
+
+    async def _known(self, find: Finder, actor_id: str) -> Actor:
+        actor = await self._database.read(find)
+        if actor is not None:
+            return actor
+        ids = [one.actor_id for one in await self.listed()]
+        near = get_close_matches(actor_id, ids, n=3)
+        guess = f" Did you mean {near[0]}?" if near else ""
+        known = f"There are: {', '.join(ids[:20])}." if ids else "There are none yet."
+        raise NotFoundError(f"there is no actor {actor_id} of yours.{guess}", hint=known)
+
+
+def spawnable(agents: Mapping[str, Agent]) -> dict[str, str]:
+    """The agents that a subagent can run as: name and description."""
+    return {
+        name: agent.description
+        for name, agent in agents.items()
+        if agent.mode in {"subagent", "all"} and not agent.hidden
+    }
+
+
+def _task(db: Reader, session_id: str, task_id: str | None, notes: list[str]) -> str | None:
+    """The task that a child is bound to; a name that is none is noted, and it works without."""
+    if task_id is None:
+        return None
+    try:
+        task = tasks.get(db, session_id, task_id)
+    except (NotFoundError, ValueError) as error:
+        notes.append(f"The child works without a task: {error}.")
+        return None
+    if task.status in TERMINAL:
+        notes.append(f"The child works without a task: {task_id} is {task.status}.")
+        return None
+    return task.id

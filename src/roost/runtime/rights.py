@@ -1,0 +1,91 @@
+"""What an actor may do: the rules for it and for those above it, and the tools that it sees."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from roost.config.paths import home_of
+from roost.context.agents import Agent
+from roost.llm.models import Model
+from roost.permissions.gate import Gate, Requester
+from roost.permissions.layers import layers_for
+from roost.permissions.models import Layer, PermissionRequest, Rule
+from roost.permissions.rules import rules_of
+from roost.runtime.models import Settings
+from roost.runtime.project import Project
+from roost.sessions.models import Session
+from roost.tools.contract import Question, Tool
+from roost.tools.registry import tools_for
+from roost.turn.world import CallPlace
+
+
+class Rules:
+    """The permission rules of one session, by agent."""
+
+    def __init__(self, project: Project, session: Session, settings: Settings) -> None:
+        self._project = project
+        self._session = session
+        self._settings = settings
+        self._home = home_of(settings.environment)
+        self._layers: dict[str, tuple[Layer, ...]] = {}
+        self._tools: dict[tuple[str, str, bool], Mapping[str, Tool[Any]]] = {}
+
+    def layers(self, agent: Agent) -> tuple[Layer, ...]:
+        """Every layer for an actor that runs as `agent`."""
+        if agent.name not in self._layers:
+            self._layers[agent.name] = layers_for(
+                self._project.loaded.permissions,
+                self._home,
+                agent=agent.name,
+                agent_rules=rules_of(agent.permission, self._home),
+                session_rules=tuple(
+                    msgspec.convert(rule, Rule) for rule in self._session.permission or ()
+                ),
+            )
+        return self._layers[agent.name]
+
+    def tools(self, agent: Agent, model: Model, spawns: bool) -> Mapping[str, Tool[Any]]:
+        """The tools that `agent` may see on `model`, the same ones at each step.
+
+        `spawns`: it is shown how to make other actors.
+        """
+        key = (agent.name, model.ref, spawns)
+        if key not in self._tools:
+            shown = tools_for(self.layers(agent), model, interactive=self._settings.interactive)
+            self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
+        return self._tools[key]
+
+
+class Asker:
+    """Hands the requests of tools to the gate, under the rules of their session."""
+
+    def __init__(
+        self, gate: Gate, session: Session, rules: Rules, above: Sequence[tuple[Layer, ...]]
+    ) -> None:
+        """`above`: the layers of the actors above, the parent's first."""
+        self._gate = gate
+        self._session = session
+        self._rules = rules
+        self._above = tuple(above)
+
+    def _by(self, call: CallPlace) -> Requester:
+        return Requester(
+            call.claim.address,
+            call.claim.turn.id,
+            call.message_id,
+            call.call_id,
+            self._session.project_id,
+            self._rules.layers(call.agent),
+            self._above,
+        )
+
+    async def permission(self, request: PermissionRequest, call: CallPlace) -> None:
+        await self._gate.check(request, self._by(call))
+
+    async def question(
+        self, questions: tuple[Question, ...], call: CallPlace
+    ) -> tuple[tuple[str, ...], ...]:
+        shown = [msgspec.to_builtins(question) for question in questions]
+        answers = await self._gate.question(shown, self._by(call))
+        return tuple(tuple(chosen) for chosen in answers)
