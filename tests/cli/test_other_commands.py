@@ -144,7 +144,23 @@ def test_the_endpoint_is_asked_when_that_is_wanted(
 def test_an_unknown_provider_is_told_with_a_near_one(user: User) -> None:
     done = user.call("models", "antropic")
     assert done.code == 2
-    assert "Did you mean `anthropic`?" in done.err
+    assert "Did you mean anthropic?" in done.err
+
+
+def test_the_list_of_models_explains_its_marks_and_what_is_missing(user: User) -> None:
+    config = json.loads(user.environment["ROOST_CONFIG_CONTENT"])
+    options = {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "{env:NO_SUCH_KEY}"}
+    config["provider"]["work"] = {"options": options, "models": {"m": {}}}
+    config["provider"]["mine"] = {"options": {"baseURL": options["baseURL"]}, "models": {"m": {}}}
+    done = user.call("models", env={"ROOST_CONFIG_CONTENT": json.dumps(config)})
+    assert done.code == 0
+    assert "*: used when no other is named" in done.err
+    assert "?: not known; provider.<id>.models.<name>.cost sets it" in done.err
+    assert "the variable NO_SUCH_KEY is not set" in done.err
+    lines = done.err.split("\n")
+    at = lines.index("These providers need only a key in a variable (export NAME=...):")
+    assert lines[at + 1].split() == ["anthropic", "ANTHROPIC_API_KEY"]
+    assert lines[at + 2].split() == ["openai", "OPENAI_API_KEY"]
 
 
 def test_a_provider_without_a_key_says_which(user: User) -> None:

@@ -1,10 +1,13 @@
 """`roost run` as a whole: a prompt goes in, an answer comes out, and the exit code tells."""
 
 import base64
+import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from terminal_user import KEY, ROOST, User, ended, read_until
@@ -199,12 +202,29 @@ def test_without_a_person_an_ask_is_a_denial_that_names_yes(
     done = user.run("run", "make it")
     assert done.code == 0, done.err
     assert "✗ touch made.txt: " in done.err
+    assert "✗ touch made.txt: running `touch made.txt` needs approval" in done.err
     assert "1 call was refused. --yes allows" in done.err
+    assert " · 1 call refused · " in done.err
     assert not (user.folder / "made.txt").exists()
     model.use(scenario(Call("bash", {"command": "touch made.txt"}), "as you like"))
     done = user.run("run", "--yes", "make it")
     assert "$ touch made.txt" in done.err
     assert (user.folder / "made.txt").exists()
+    assert "refused" not in done.err
+
+
+def test_what_yes_does_not_cover_is_not_blamed_on_its_absence(
+    user: User, model: ScriptedModel
+) -> None:
+    model.use(scenario(Call("bash", {"command": "pkill no-such-program"}), "as you like"))
+    done = user.run("run", "--yes", "--format", "json", "end it")
+    (call,) = (line["part"] for line in done.lines if line["type"] == "tool_use")
+    assert "--yes does not cover this" in call["state"]["error"]
+    assert "`bash_process_kill`" in call["state"]["error"]
+    model.use(scenario(Call("bash", {"command": "pkill no-such-program"}), "as you like"))
+    done = user.run("run", "--yes", "end it")
+    assert "1 call was refused. --yes does not cover" in done.err
+    assert " · 1 call refused · " in done.err
 
 
 def test_files_folders_and_images_go_along(user: User, model: ScriptedModel) -> None:
@@ -224,6 +244,68 @@ def test_files_folders_and_images_go_along(user: User, model: ScriptedModel) -> 
     assert done.code == 0, done.err
     assert "remember the milk" in seen[-1]
     assert "dot.png" in seen[-1]
+
+
+def test_an_image_that_the_model_will_not_see_is_told_with_the_setting_for_it(
+    user: User, model: ScriptedModel
+) -> None:
+    model.use(lambda _: reply("seen"))
+    (user.folder / "dot").write_bytes(PNG)
+    blind = _changed(user, lambda entry: entry["models"]["scripted"].pop("modalities"))
+    done = user.run("run", "-f", "dot", "look", env=blind)
+    assert done.code == 0, done.err
+    said = "warning: dot is left out: test/scripted is not known to read images."
+    setting = 'provider.test.models.scripted.modalities.input = ["text", "image"]'
+    assert said in done.err
+    assert setting in done.err
+    told = user.run("run", "--format", "json", "-f", "dot", "look", env=blind)
+    assert [line for line in told.result["warnings"] if said in line and setting in line]
+    assert "warning" not in user.run("run", "-f", "dot", "look").err
+
+
+def test_a_limit_in_dollars_wants_a_price(user: User, model: ScriptedModel) -> None:
+    unpriced = _changed(user, lambda entry: entry["models"]["scripted"].pop("cost"))
+    done = user.run("run", "--max-cost", "1", "hello", env=unpriced)
+    assert done.code == 2
+    assert 'provider.test.models.scripted.cost = {"input": 1, "output": 2}' in done.err
+    assert not model.requests
+    free = _changed(user, lambda entry: entry["models"]["scripted"].update(cost={"input": 0}))
+    model.use(lambda _: reply("ok"))
+    assert user.run("run", "--max-cost", "1", "hello", env=free).code == 0
+
+
+def test_a_key_whose_variable_is_not_set_ends_with_2_before_any_call(
+    user: User, model: ScriptedModel
+) -> None:
+    del user.environment["DEMO_API_KEY"]
+    done = user.run("run", "--format", "json", "hello")
+    assert done.code == 2
+    assert "the variable DEMO_API_KEY is not set" in done.result["error"]["data"]["message"]
+    assert "provider.test.options.apiKey = {env:DEMO_API_KEY} in ROOST_CONFIG_CONTENT" in done.err
+    assert not model.requests
+
+
+def test_an_endpoint_that_is_not_there_is_given_up_soon_with_what_to_check(user: User) -> None:
+    nowhere = _changed(user, lambda entry: entry["options"].update(baseURL="http://127.0.0.1:1/v1"))
+    config = json.loads(nowhere["ROOST_CONFIG_CONTENT"]) | {"limits": {"retry_wait": 0.01}}
+    done = user.run("run", "hello", env={"ROOST_CONFIG_CONTENT": json.dumps(config)})
+    assert done.code == 1
+    assert "(attempt 2 of 6)" in done.err
+    error = done.err.partition("error: ")[2].split("\n")
+    assert error[0] == (
+        "test cannot be reached at http://127.0.0.1:1/v1: connection refused"
+        " (gave up after 6 tries)"
+    )
+    assert error[1] == (
+        "  The address is set by provider.test.options.baseURL in ROOST_CONFIG_CONTENT."
+    )
+
+
+def _changed(user: User, change: Callable[[dict[str, Any]], object]) -> dict[str, str]:
+    """The environment with another entry of the provider."""
+    config = json.loads(user.environment["ROOST_CONFIG_CONTENT"])
+    change(config["provider"]["test"])
+    return {"ROOST_CONFIG_CONTENT": json.dumps(config)}
 
 
 def test_continue_takes_the_last_session_of_this_folder(user: User, model: ScriptedModel) -> None:

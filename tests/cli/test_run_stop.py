@@ -39,6 +39,21 @@ def test_a_signal_stops_the_turn_in_order_and_keeps_the_text(
     assert "half an answer" in shown
 
 
+def test_what_a_stopped_step_has_used_is_counted_and_the_signal_is_named(
+    user: User, model: ScriptedModel
+) -> None:
+    mark = f"sleep 14{os.getpid()}"
+    model.use(scenario(Call("bash", {"command": mark}), "unused"))
+    process = user.start("run", "--yes", "go")
+    _wait_for_process(mark)
+    process.send_signal(signal.SIGTERM)
+    done = ended(process)
+    assert "error: terminated (SIGTERM)\n" in done.err
+    assert " · 1 step · " in done.err
+    assert " · 0 tokens" not in done.err
+    assert " · $0.0" in done.err
+
+
 def test_a_signal_during_a_command_ends_the_command(user: User, model: ScriptedModel) -> None:
     mark = f"sleep 12{os.getpid()}"
     model.use(scenario(Call("bash", {"command": mark}), "unused"))
@@ -63,6 +78,7 @@ def test_the_second_signal_cuts_the_stop_short_and_the_result_is_still_told(
     _wait_for_process(mark)
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
+    time.sleep(0.05)  # two that come together are one
     process.send_signal(signal.SIGTERM)
     done = ended(process)
     assert time.monotonic() - began < 1.9  # a command that defies SIGTERM is given 2 s

@@ -119,7 +119,7 @@ def test_all_patterns_must_be_allowed() -> None:
     request = PermissionRequest("bash", ("git status", "rm x"))
     verdict = evaluate(request, (rules,))
     assert verdict.action == "deny"
-    assert verdict.reason == "bash of rm x is denied by user (bash: rm *)"
+    assert verdict.reason == "running `rm x` is denied by user (bash: rm *)"
     assert [one.action for one in verdict.decisions] == ["allow", "deny"]
 
 

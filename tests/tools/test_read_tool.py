@@ -209,7 +209,7 @@ def test_a_denied_file_is_neither_shown_nor_said_to_exist(tmp_path: Path) -> Non
         world.rules = (Rule("read", "secret/*", "deny"),)
         world.file("secret/a.txt", "x")
         for name in ("secret/a.txt", "secret/b.txt"):
-            with pytest.raises(DeniedError, match=f"read of {name} is denied by user"):
+            with pytest.raises(DeniedError, match=f"reading {name} is denied by user"):
                 await world.call("read", filePath=name)
         assert not world.ledger.knows(world.root / "secret/a.txt")
 

@@ -84,8 +84,18 @@ def _run(parser: Parser) -> None:
         metavar="SECONDS",
         help="stop after so many seconds (exit code 124)",
     )
-    add("--max-steps", type=positive_count, metavar="N", help="most model calls of the turn")
-    add("--max-cost", type=positive_amount, metavar="USD", help="most US dollars of the turn")
+    add(
+        "--max-steps",
+        type=positive_count,
+        metavar="N",
+        help="most model calls of the turn; when more work is due, one more call reports",
+    )
+    add(
+        "--max-cost",
+        type=positive_amount,
+        metavar="USD",
+        help="most US dollars of the turn; the price of the model must be known",
+    )
 
 
 def _serve(parser: Parser) -> None:

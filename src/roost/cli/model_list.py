@@ -10,12 +10,11 @@ from msgspec import Struct
 
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
-from roost.cli.parser import near_match
 from roost.cli.secrets import secrets_of
 from roost.cli.storage import Home, run_at_home
 from roost.cli.table import table
 from roost.cli.trusting import load_config
-from roost.core.errors import RoostError, UsageError
+from roost.core.errors import RoostError
 from roost.core.text import terminal_safe
 from roost.llm import local
 from roost.llm.choice import PROBE_TIMEOUT, default_ref
@@ -23,9 +22,11 @@ from roost.llm.client import LIST_TIMEOUT, ModelClient
 from roost.llm.gguf import known_models, runtime_is_installed
 from roost.llm.known_providers import AT_HOME, KNOWN
 from roost.llm.models import Model, ModelError
+from roost.llm.names import unknown_provider
 from roost.llm.resolve import ModelSettings, resolve
 from roost.llm.usable import names_of
 
+_UNKNOWN: Final = "?"
 _ANY: Final = "any"
 """Stands for a model where only the endpoint matters."""
 
@@ -58,10 +59,13 @@ async def _list(home: Home, options: ModelsOptions) -> int:
         print("\n".join(table([_HEAD, *(_row(model, found.default) for model in models)])))
     else:
         tell("No model can be used yet.\n")
-    for name, problem in found.problems.items():
-        tell(terminal_safe(f"{name}: {problem}\n"))
+    if models and not options.verbose:
+        tell(_legend(models, found.default))
+    for problem in found.problems.values():
+        tell(terminal_safe("\n" + problem.replace("\n", "\n  ") + "\n"))
     if not options.verbose and options.provider is None and (missing := found.without_key()):
-        tell(f"With a key there would be more: {missing}\n")
+        lines = "".join(f"  {line}\n" for line in table(missing))
+        tell(f"\nThese providers need only a key in a variable (export NAME=...):\n{lines}")
     return 1 if options.refresh and found.problems else 0
 
 
@@ -92,8 +96,7 @@ class ModelList:
         if wanted is None:
             return [name for name in known if self._settings.allows(name)]
         if wanted not in known:
-            hint = near_match(wanted, known).strip() or f"There are: {', '.join(known)}."
-            raise UsageError(f"there is no provider {wanted}", hint=hint)
+            raise unknown_provider(wanted, self._settings)
         return [wanted]
 
     async def collect(self, names: list[str], *, refresh: bool) -> list[Model]:
@@ -109,6 +112,8 @@ class ModelList:
         usual = self._resolved(name, names_of(name, self._settings))
         asked_for = names == [name]
         if not asked_for and not usual and name not in AT_HOME:
+            if name in self._settings.provider:
+                self._endpoint(name)  # notes what is missing
             return []
         if not refresh and name not in AT_HOME:
             if asked_for and not usual:
@@ -129,7 +134,7 @@ class ModelList:
         try:
             return resolve(f"{name}/{_ANY}", self._settings, self._environ)
         except RoostError as error:
-            self.problems[name] = f"{error.message}. {error.hint}"
+            self.problems[name] = f"{error.message}\n{error.hint}".rstrip()
             return None
 
     async def _served(self, name: str, *, must_answer: bool) -> list[Model]:
@@ -142,7 +147,7 @@ class ModelList:
             listed = await self._client.list_models(endpoint, timeout)
         except ModelError as error:
             if must_answer:
-                self.problems[name] = error.message
+                self.problems[name] = error.words
             return []
         windows = {one.id: one.context for one in listed}
         models = self._resolved(name, windows)
@@ -151,15 +156,15 @@ class ModelList:
             for model in models
         ]
 
-    def without_key(self) -> str:
+    def without_key(self) -> list[tuple[str, str]]:
         """Providers that only want a key, with the variable for it."""
-        missing = [
-            f"{known.id} ({known.env[0]})"
+        return [
+            (known.id, known.env[0])
             for known in KNOWN.values()
             if known.env and known.model and self._settings.allows(known.id)
+            if known.id not in self._settings.provider
             if not self._resolved(known.id, [known.model])
         ]
-        return ", ".join(missing)
 
 
 _HEAD: Final = ("", "MODEL", "WINDOW", "ANSWER", "$/M IN", "$/M OUT", "ABLE TO")
@@ -177,8 +182,8 @@ def _row(model: Model, default: str | None) -> tuple[str, ...]:
         model.ref,
         _tokens(model.context),
         _tokens(model.output),
-        _dollars(model.price.input),
-        _dollars(model.price.output),
+        _dollars(model.price.input, model),
+        _dollars(model.price.output, model),
         ", ".join(name for name, able in abilities.items() if able),
     )
 
@@ -189,8 +194,18 @@ def _tokens(count: int) -> str:
     return f"{count // 1000}k" if count >= 1000 else str(count)
 
 
-def _dollars(price: float) -> str:
-    return f"{price:.4g}" if price else "-"
+def _dollars(price: float, model: Model) -> str:
+    return f"{price:.4g}" if price or model.price_known else _UNKNOWN
+
+
+def _legend(models: list[Model], default: str | None) -> str:
+    """What the marks of the table mean, as far as they stand in it."""
+    lines = ["WINDOW, ANSWER: most tokens; $/M: US dollars for a million tokens"]
+    if any(model.ref == default for model in models):
+        lines.append("*: used when no other is named with -m or by an agent")
+    if not all(model.price_known for model in models):
+        lines.append(f"{_UNKNOWN}: not known; provider.<id>.models.<name>.cost sets it")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _details(model: Model) -> dict[str, Any]:

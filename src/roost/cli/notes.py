@@ -35,7 +35,8 @@ examples:
 The answer goes to stdout, everything else to stderr. What a permission rule asks about is
 refused, since nobody is there to answer; --yes allows it for this run, a rule in your roost.json
 for good: {{"permission": {{"bash": {{"make test": "allow"}}}}}}.
-Ctrl-C stops the turn in order and keeps what was said, twice ends at once.
+Ctrl-C stops the turn in order and keeps what was said; the second time it waits half a second
+more for that, the third time it ends at once.
 
 {EXIT_CODES}"""
 SERVE: Final = """\

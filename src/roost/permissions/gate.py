@@ -18,13 +18,10 @@ from roost.permissions.asks import Ask, RejectedError
 from roost.permissions.lineage import evaluate_lineage
 from roost.permissions.models import Layer, PermissionRequest, Reply, Rule, Verdict
 from roost.permissions.rules import evaluate, settle_alone
+from roost.permissions.words import how_to_allow
 
 _POLL_SECONDS: Final = 0.5
 """How often an answer given through another process is looked for."""
-HINT: Final = (
-    "Nobody is there to agree. The user can start the run with --yes, or allow it in the "
-    "configuration under `permission`."
-)
 
 
 class Requester(Struct, frozen=True):
@@ -60,7 +57,8 @@ class Gate:
             asked = verdict.action == "ask"
             verdict = settle_alone(request, verdict, yes=self._yes)
             if verdict.action == "deny":
-                raise DeniedError(verdict.reason, hint=HINT if asked else "")
+                way_out = how_to_allow(request.permission, needs_person=request.needs_person)
+                raise DeniedError(verdict.reason, hint=way_out if asked else "")
             return
         if verdict.action == "deny":
             raise DeniedError(verdict.reason)

@@ -27,6 +27,7 @@ from roost.permissions.wildcards import (
     may_overlap,
     normal_pattern,
 )
+from roost.permissions.words import in_words
 
 _EDITING: Final = {"write", "edit", "multiedit", "patch", "apply_patch", "notebook_edit"}
 STRICTNESS: Final[dict[Action, int]] = {"allow": 0, "ask": 1, "deny": 2}
@@ -88,7 +89,7 @@ def evaluate(
 def _reason(request: PermissionRequest, strictest: Decision | None) -> str:
     if strictest is None or strictest.action == "allow":
         return ""
-    what = f"{request.permission} of {strictest.pattern}"
+    what = in_words(request.permission, strictest.pattern)
     if strictest.action == "ask":
         return f"{what} needs approval"
     rule = strictest.rule

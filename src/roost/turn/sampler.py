@@ -111,11 +111,20 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
     await recorder.begin()
     attempts = _Attempts(plan.request.model)
     try:
-        await _stream(world, memory, plan, recorder, attempts)
+        return await _taken(world, memory, plan, recorder, attempts)
     except ModelError as error:
         return _failed(recorder, attempts, error)
     except _LoopedError as loop:
         return _repeated(recorder, attempts, loop.unit)
+    except asyncio.CancelledError:
+        _charge_cut(memory, recorder, attempts)
+        raise
+
+
+async def _taken(
+    world: World, memory: Memory, plan: Plan, recorder: Recorder, attempts: _Attempts
+) -> Step:
+    await _stream(world, memory, plan, recorder, attempts)
     recorder.close_open()
     finish = attempts.state.finish or "other"
     if finish == "length":
@@ -244,6 +253,20 @@ def _completed(
     message, store = _end(recorder, attempts, finish)
     outcome = Blocked(message) if calls.blocked else Completed(message)
     return Step(outcome, store, attempts.cost, attempts.tokens.total, calls.invalid)
+
+
+def _charge_cut(memory: Memory, recorder: Recorder, attempts: _Attempts) -> None:
+    """Count a step that was stopped in its middle: its calls of the model were made and cost."""
+    memory.steps += 1
+    memory.tokens += attempts.tokens.total
+    memory.cost += attempts.cost
+    memory.budgets = memory.budgets.spend(tokens=attempts.tokens.total, cost=attempts.cost)
+    info = recorder.info
+    recorder.put_later(
+        StepFinishPart(
+            new_id("part"), info.session_id, info.id, "other", attempts.cost, attempts.tokens
+        )
+    )
 
 
 def _failed(recorder: Recorder, attempts: _Attempts, error: ModelError) -> Step:

@@ -56,9 +56,9 @@ def _stopped(cause: Cause, *, left: bool) -> Ended:
 def _words(cause: Cause) -> str:
     match cause:
         case "interrupt":
-            return "interrupted"
+            return "interrupted (Ctrl-C)"
         case "terminate":
-            return "asked to end"
+            return "terminated (SIGTERM)"
         case "hangup":
             return "the terminal went away"
         case "time limit":

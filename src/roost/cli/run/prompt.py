@@ -143,11 +143,22 @@ class Attachment:
 
     @property
     def mime(self) -> str:
-        """A guess by the name; the runtime looks at the content."""
+        """What the content is, else a guess by the name."""
         if self.path.is_dir():
             return "application/x-directory"
+        if (known := self._media_type()) is not None:
+            return known
         import mimetypes  # only when something is attached
 
         guess, _ = mimetypes.guess_type(self.path.name)
         is_media = guess is not None and (guess.startswith("image/") or guess == "application/pdf")
         return guess if guess is not None and is_media else "text/plain"
+
+    def _media_type(self) -> str | None:
+        from roost.workspace.media import media_type  # only when something is attached
+
+        try:
+            with self.path.open("rb") as file:
+                return media_type(file.read(16))
+        except OSError:
+            return None  # the runtime says why it cannot be read

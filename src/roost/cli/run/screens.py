@@ -126,9 +126,9 @@ class TextScreen:
             if finale.end.hint:
                 hint = terminal_safe(finale.end.hint).replace("\n", "\n  ")
                 chunks += self._view.note(f"  {hint}")
-        if self._view.denied and not self._yes:
-            chunks += self._view.note(_denied(self._view.denied))
-        for line in _footer(finale):
+        if self._view.denied:
+            chunks += self._view.note(_denied(self._view.denied, yes=self._yes))
+        for line in _footer(finale, self._view.denied):
             chunks += self._view.note(self._look.paint(line, "dim"))
         return chunks
 
@@ -165,12 +165,19 @@ def _answer(structured: Any) -> list[Chunk]:
     return [Chunk("answer", msgspec.json.encode(structured).decode() + "\n")]
 
 
-def _denied(count: int) -> str:
+def _denied(count: int, *, yes: bool) -> str:
     calls = "1 call was" if count == 1 else f"{count} calls were"
-    return f"{calls} refused. --yes allows what would be asked, though never what is denied."
+    if yes:
+        way_out = (
+            "--yes does not cover what a rule denies, deletes outside the project, and kills by"
+            " name; `permission` of your configuration can allow them by name."
+        )
+    else:
+        way_out = "--yes allows what would be asked, though never what is denied."
+    return f"{calls} refused. {way_out}"
 
 
-def _footer(finale: Finale) -> list[str]:
+def _footer(finale: Finale, denied: int) -> list[str]:
     if finale.session_id is None:
         return []
     usage = finale.usage
@@ -179,6 +186,7 @@ def _footer(finale: Finale) -> list[str]:
         f"{usage.steps} step{'s' * (usage.steps != 1)}",
         f"{usage.tokens.total:,} tokens",
         *([f"${usage.cost:.4f}"] if usage.cost else []),
+        *([f"{denied} call{'s' * (denied != 1)} refused"] if denied else []),
         f"{finale.seconds:.1f} s",
     ]
     return [" · ".join(figures), f'go on with: roost run -s {finale.session_id} "..."']
@@ -194,16 +202,21 @@ class JsonScreen:
         self._view = JsonView(session_id, thinking=thinking)
         self._output = Output(sys.stdout)
         self._reader_left = reader_left
+        self._warnings: list[str] = []
 
     async def show(self, sightings: list[Sighting]) -> None:
         """Write the lines for them."""
         for sighting in sightings:
             if isinstance(sighting, Retrying):
-                await self.note(f"{sighting.message}; {retrying_words(sighting, now_ms())}")
+                await self._tell(f"{sighting.message}; {retrying_words(sighting, now_ms())}")
         await self._write([line for s in sightings for line in self._view.feed(s)])
 
     async def note(self, text: str) -> None:
-        """One line on stderr."""
+        """One line on stderr, and one of the `warnings` of the result."""
+        self._warnings.append(text)
+        await self._tell(text)
+
+    async def _tell(self, text: str) -> None:
         await asyncio.to_thread(tell, terminal_safe(text) + "\n")
 
     async def finish(self, finale: Finale) -> None:
@@ -223,7 +236,7 @@ class JsonScreen:
         end = finale.end
         lines = self._view.error(end.error) if end.error is not None else []
         fields = result_fields(finale.session_id, finale.followed, end, finale.usage)
-        return [*lines, self._view.result(**fields)]
+        return [*lines, self._view.result(**fields, warnings=self._warnings)]
 
     async def _write(self, lines: list[str]) -> None:
         if lines:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from roost import __version__
 from roost.cli.log import Log, logging_to
+from roost.cli.run.checks import check_price, unseen
 from roost.cli.run.follow import Followed, Follower
 from roost.cli.run.last_words import LastWords
 from roost.cli.run.outcome import Ended
@@ -25,7 +26,7 @@ from roost.cli.trusting import trust, withheld_words
 from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
 from roost.inbox.models import Address
-from roost.runtime.models import PromptInput
+from roost.runtime.models import FileInput, PromptInput
 from roost.runtime.runtime import Runtime
 from roost.sessions.models import MAIN, Session
 from roost.sessions.parts import StepFinishPart
@@ -94,7 +95,7 @@ async def _in_runtime(begun: _Begun, stop: Stop) -> Ended:
         logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
         run = _Run(runtime, session, begun.last, stop)
         try:
-            return await run.go(begun.prompt)
+            return await run.go(await _checked(runtime, session, begun))
         finally:
             if not run.heard and not options.resumes:
                 # Nothing was said in it, so nobody would want to find it again.
@@ -134,6 +135,22 @@ async def _tell_notes(runtime: Runtime, session: Session, begun: _Begun, screen:
     notes.append(f"this session is damaged: {session.damage}" if session.damage else "")
     for note in filter(None, notes):
         await screen.note(note)
+
+
+async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptInput:
+    """The prompt with its model, once what should be known of that was looked at and told.
+
+    Raises `RoostError` for a model that cannot be used, or not as the command line asks.
+    """
+    screen, prompt = begun.last.screen, begun.prompt
+    assert screen is not None
+    project = await runtime.project_of(session.id)
+    _, name = await runtime.worlds.choice(project, prompt, Address(session.id, MAIN))
+    model = runtime.worlds.names.resolve(project, name.ref)
+    check_price(model, begun.options.max_cost)
+    for warning in unseen((p for p in prompt.parts if isinstance(p, FileInput)), model):
+        await screen.note(warning)
+    return msgspec.structs.replace(prompt, model=name)
 
 
 class _Run:
