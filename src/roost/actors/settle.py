@@ -28,9 +28,10 @@ def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
         if ending.outcome == "success" and inbox.has_mail(tx, claim.address):
             return "more"
         endings.deliver(tx, actor, claim.turn.id, ending, claim.limits)
-        if ending.finalize:
+    if ending.finalize:
+        if not delivered:
             endings.tell_finalizing(tx, actor, claim.turn.id, ending)
-            return "finalizing"
+        return "finalizing"
     endings.close(tx, actor, claim.turn.id)
     return _sleep(tx, actor, ending)
 

@@ -24,13 +24,20 @@ DRAIN_LIMIT: Final = 100
 
 
 def drain(
-    tx: Transaction, receiver: Address, turn_id: str, *, agent: str, model: ModelName
+    tx: Transaction,
+    receiver: Address,
+    turn_id: str,
+    *,
+    agent: str,
+    model: ModelName,
+    own_only: bool = False,
 ) -> list[Message]:
     """Deliver what is queued for `receiver`, oldest first, and give the new messages.
 
     `agent` and `model` are those of the last prompt; mail that is no prompt goes on with them.
+    With `own_only` only what the turn itself said; all else waits for the next one.
     """
-    rows = take_queued(tx, receiver, DRAIN_LIMIT)
+    rows = take_queued(tx, receiver, DRAIN_LIMIT, of_turn=turn_id if own_only else None)
     messages: list[Message] = []
     for is_prompt, run in groupby(rows, key=lambda row: isinstance(row.body, PromptBody)):
         batch = list(run)

@@ -251,16 +251,20 @@ def readable(raw: sqlite3.Row) -> InboxRow | None:
         return None
 
 
-def take_queued(tx: Transaction, receiver: Address, limit: int) -> list[InboxRow]:
-    """What waits for an actor, in order, to be delivered in this transaction.
+def take_queued(
+    tx: Transaction, receiver: Address, limit: int, *, of_turn: str | None = None
+) -> list[InboxRow]:
+    """What waits for an actor, in order, to be delivered in this transaction; with `of_turn` only
+    what it said to itself in that turn.
 
     A row that cannot be read, for example of a newer program, is rejected: left there it would
     stand in the way of all that follows.
     """
     raws = tx.all(
         "SELECT * FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
-        " AND state = 'queued' ORDER BY seq LIMIT ?",
-        (receiver.session_id, receiver.actor_id, limit),
+        " AND state = 'queued' AND (? IS NULL OR (kind = 'system' AND sender_turn = ?))"
+        " ORDER BY seq LIMIT ?",
+        (receiver.session_id, receiver.actor_id, of_turn, of_turn, limit),
     )
     rows: list[InboxRow] = []
     for raw in raws:

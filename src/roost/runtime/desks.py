@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
+from roost.config.paths import Paths
 from roost.config.show import is_secret
 from roost.core.secrets import Secrets
+from roost.hooks.runner import Hooks, hook_place
 from roost.llm.known_providers import known_key_variables
 from roost.llm.retry import RetryPolicy
 from roost.runtime.project import Project
@@ -23,11 +25,26 @@ _ORDINARY: Final = frozenset(
 class Desk:
     """What all actors that work in a project share: its shell, and what no tool may show."""
 
-    def __init__(self, project: Project, environment: Mapping[str, str]) -> None:
+    def __init__(self, project: Project, environment: Mapping[str, str], paths: Paths) -> None:
         self.project = project
         hidden = _secret_variables(project)
         self.secrets = _secrets(project, hidden, environment)
         self.shell = Shell(environment, secrets=hidden, hidden=self.secrets)
+        self.hooks = Hooks(
+            hook_place(
+                project.loaded,
+                paths,
+                project.directory,
+                environment,
+                secrets=hidden,
+                hidden=self.secrets,
+            )
+        )
+
+    async def close(self) -> None:
+        """End what was started for the project and still runs."""
+        await self.shell.close()
+        await self.hooks.close()
 
 
 def retry_policy(project: Project) -> RetryPolicy:

@@ -19,6 +19,7 @@ from roost.core.errors import UsageError
 from roost.db.database import Database
 from roost.db.transaction import Reader
 from roost.events.bus import Bus
+from roost.hooks.journal import journal_path
 from roost.inbox.models import Address
 from roost.llm.client import ModelClient
 from roost.llm.models import Model
@@ -36,6 +37,7 @@ from roost.sessions.models import ModelName, Session
 from roost.turn.policies import limits
 from roost.turn.verdict import REFILLED_BY_A_PERSON
 from roost.turn.world import Caller, Place, World
+from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 
 IDLE_LEDGERS: Final = 64
@@ -66,7 +68,7 @@ class Worlds:
     async def close(self) -> None:
         """End connections and child processes."""
         for desk in self._desks.clear():
-            await desk.shell.close()
+            await desk.close()
         await self.models.aclose()
 
     @property
@@ -81,33 +83,43 @@ class Worlds:
         project = await self.projects.open(Path(session.directory))
         # A folder whose configuration was read again is another project, with other secrets.
         key = (project.directory, id(project))
-        desk = self._desks.take(key, lambda: Desk(project, self.settings.environment))
+        desk = self._desks.take(key, lambda: Desk(project, self.settings.environment, self._paths))
         ledger = self._ledgers.take(address, ReadLedger)
         try:
-            above = await self._above(address)
-            yield self._world(session, desk, ledger, above)
+            actor, above = await self._kin(address)
+            yield self._world(actor, session, desk, ledger, above)
         finally:
             self._ledgers.give_back(address)
             for idle in self._desks.give_back(key):
-                await idle.shell.close()
+                await idle.close()
 
-    async def _above(self, address: Address) -> list[tuple[Layer, ...]]:
-        """The layers of the actors above one, its parent's first: it may do no more than they."""
+    async def _kin(self, address: Address) -> tuple[Actor, list[tuple[Layer, ...]]]:
+        """The actor, and the layers of those above it, its parent's first: it may do no more."""
 
-        def read(db: Reader) -> list[tuple[Actor, Session]]:
+        def read(db: Reader) -> tuple[Actor, list[tuple[Actor, Session]]]:
             actor = actors.get(db, address)
-            found = family.ancestors(db, actor)
-            return [(one, sessions.get(db, one.session_id)) for one in found]
+            above = family.ancestors(db, actor)
+            return actor, [(one, sessions.get(db, one.session_id)) for one in above]
 
         layers: list[tuple[Layer, ...]] = []
-        for actor, session in await self._database.read(read):
+        actor, above = await self._database.read(read)
+        for one, session in above:
             project = await self.projects.open(Path(session.directory))
             rules = Rules(project, session, self.settings)
-            layers.append(rules.layers(project.agent(actor.agent)))
-        return layers
+            layers.append(rules.layers(project.agent(one.agent)))
+        return actor, layers
+
+    def _guard(self, actor: Actor, project: Project) -> Guard:
+        """The guard of the project; one who works on a task may also write its journal."""
+        if actor.task_id is None or actor.parent is None:
+            return project.guard
+        session_id = actor.parent.session_id
+        journal = journal_path(self._paths.data, session_id, actor.task_id)
+        return project.guard.with_root(journal.parent)
 
     def _world(
         self,
+        actor: Actor,
         session: Session,
         desk: Desk,
         ledger: ReadLedger,
@@ -118,7 +130,7 @@ class Worlds:
         place = Place(
             directory=project.directory,
             root=project.root,
-            guard=project.guard,
+            guard=self._guard(actor, project),
             ledger=ledger,
             spill_folder=self._paths.data / "outputs",
             shell=desk.shell,
@@ -152,6 +164,7 @@ class Worlds:
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
+            hooks=desk.hooks,
             actors=actors_of,
             reap=desk.shell.reap,
         )

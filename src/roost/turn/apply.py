@@ -32,12 +32,19 @@ OUT_OF_TIME = MessageError("LimitError", {"message": "Stopped by the limit of ti
 
 
 async def apply(
-    world: World, memory: Memory, step: Step | None, action: Action, *, gated: bool = False
+    world: World,
+    memory: Memory,
+    step: Step | None,
+    action: Action,
+    *,
+    gated: bool = False,
+    finalize: bool = False,
 ) -> Facts | Wait | Settled:
     """Store `step` and carry out `action`: how the turn settled, or the facts for what comes next.
 
     If the turn goes on, the same transaction delivers the mail that came meanwhile. A wait is
-    given back, to be waited for. `gated`: the actor owes a report.
+    given back, to be waited for. `gated`: the actor owes a report. `finalize`: after a good end
+    the turn goes on once its result is delivered.
     """
     _account(memory, step, action)
     last = _seen(step, action)
@@ -53,7 +60,7 @@ async def apply(
         if step is not None:
             trees.charge(tx, memory.claim, step.tokens, step.cost)
         failpoint("apply.stored")
-        result = _carry_out(tx, memory, action, gated=gated)
+        result = _carry_out(tx, memory, action, gated=gated, finalize=finalize)
         return take(tx, memory) if result == "more" else result
 
     result = await world.database.write(store)
@@ -94,7 +101,9 @@ def _seen(step: Step | None, action: Action) -> Message | None:
     return None
 
 
-def _carry_out(tx: Transaction, memory: Memory, action: Action, *, gated: bool) -> Settled | Wait:
+def _carry_out(
+    tx: Transaction, memory: Memory, action: Action, *, gated: bool, finalize: bool
+) -> Settled | Wait:
     match action:
         case Sample():
             return "more"
@@ -119,7 +128,9 @@ def _carry_out(tx: Transaction, memory: Memory, action: Action, *, gated: bool) 
             _tell_error(tx, memory, error)
             withdraw_open(tx, memory.claim.turn.id)
             ending = _ending(memory, outcome, error)
-            return settle(tx, memory.claim, msgspec.structs.replace(ending, gated=gated))
+            good = outcome == "success"
+            ending = msgspec.structs.replace(ending, gated=gated, finalize=finalize and good)
+            return settle(tx, memory.claim, ending)
         case _:
             assert_never(action)
 

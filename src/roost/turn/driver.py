@@ -9,6 +9,7 @@ from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
+from roost.turn.hooking import finalize, refusal, tell_the_end, tell_the_end_soon
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Sample, Stop, Wait
@@ -72,10 +73,16 @@ class TurnRun:
             loop = asyncio.get_running_loop()
             timer = loop.call_later(limit + OVERTIME, self._expire)
         try:
-            return await self._drive_stoppably(memory)
+            settled = await self._drive_stoppably(memory)
+            await tell_the_end(self._world, memory)
         except StaleFenceError as error:
             logger.warning("%s", error.message)
             return "idle"
+        except asyncio.CancelledError:
+            await tell_the_end_soon(self._world, memory)
+            raise
+        else:
+            return settled
         finally:
             if timer is not None:
                 timer.cancel()
@@ -119,6 +126,11 @@ class TurnRun:
 
 async def _drive(world: World, memory: Memory) -> Settled:
     facts = await intake(world, memory)
+    if words := await refusal(world, memory):
+        shown = MessageError("UnknownError", {"message": f"A hook keeps the turn back: {words}"})
+        result = await apply(world, memory, None, Stop("failure", shown))
+        assert not isinstance(result, Facts | Wait)
+        return result
     while True:
         action = verdict(facts)
         step = None
@@ -130,7 +142,16 @@ async def _drive(world: World, memory: Memory) -> Settled:
         if isinstance(action, Stop) and action.outcome == "success":
             facts = await review(world, memory, facts)
             action = verdict(facts)
-        result = await apply(world, memory, step, action, gated=is_gated(memory, facts))
+        result = await apply(
+            world,
+            memory,
+            step,
+            action,
+            gated=is_gated(memory, facts),
+            finalize=facts.review is not None and facts.review.finalize,
+        )
+        if result == "finalizing":
+            result = await finalize(world, memory)
         if isinstance(result, Wait):
             result = await wait_for_mail(world, memory, result)
         if not isinstance(result, Facts):

@@ -68,7 +68,14 @@ def take(tx: Transaction, memory: Memory) -> Taken:
     actor = check_fence(tx, memory.claim)
     failpoint("drain.before")
     agent, model = _current_choice(memory)
-    new = drain(tx, memory.claim.address, memory.claim.turn.id, agent=agent, model=model)
+    new = drain(
+        tx,
+        memory.claim.address,
+        memory.claim.turn.id,
+        agent=agent,
+        model=model,
+        own_only=memory.finalizing,
+    )
     budgets = memory.budgets
     said = [message.info for message in new if isinstance(message.info, UserInfo)]
     by_a_person = [info for info in said if info.provenance is None]

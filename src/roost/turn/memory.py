@@ -71,6 +71,8 @@ class Memory:
         """The provider refused a reasoning block of this slice; none is sent any more."""
         self.wait_until: int | None = None
         """The step at work asked to wait for mail until then (milliseconds since the epoch)."""
+        self.finalizing = False
+        """The result is delivered; what follows is for hooks alone."""
         self._began = time.monotonic()
         self.extend(messages)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -111,16 +112,14 @@ def _with_options(model: Model, agent: Agent) -> Model:
     return msgspec.structs.replace(model, options={**model.options, **agent.options})
 
 
-_specs: dict[type, ToolSpec] = {}
+_specs: WeakKeyDictionary[Tool[Any], ToolSpec] = WeakKeyDictionary()
 
 
 def _spec(tool: Tool[Any]) -> ToolSpec:
-    kind = type(tool)
-    if tool.given:
-        return ToolSpec(tool.name, tool.description, tool.schema())
-    if kind not in _specs:
-        _specs[kind] = ToolSpec(tool.name, tool.description, tool.schema())
-    return _specs[kind]
+    spec = _specs.get(tool)
+    if spec is None:
+        spec = _specs[tool] = ToolSpec(tool.name, tool.description, tool.schema())
+    return spec
 
 
 def suitable(memory: Memory, messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -4,15 +4,24 @@ import msgspec
 
 from roost.actors.report import owned_open
 from roost.tasks.models import Task
+from roost.turn.hooking import objections, wants_the_end
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Review
 from roost.turn.world import World
 
 
 async def review(world: World, memory: Memory, facts: Facts) -> Facts:
-    """The facts with all that speaks against ending now."""
+    """The facts with all that speaks against ending now; once delivered, nothing does."""
+    finalize = await wants_the_end(world, memory)
+    if memory.finalizing:
+        return msgspec.structs.replace(facts, review=Review(finalize=finalize))
     tasks = await _open_tasks(world, memory) if is_gated(memory, facts) else ()
-    return msgspec.structs.replace(facts, review=Review(open_tasks=tasks))
+    found = Review(
+        open_tasks=tasks,
+        objections=await objections(world, memory, facts),
+        finalize=finalize,
+    )
+    return msgspec.structs.replace(facts, review=found)
 
 
 def is_gated(memory: Memory, facts: Facts) -> bool:

@@ -23,8 +23,9 @@ from roost.sessions.parts import (
     ToolRunning,
     ToolTime,
 )
+from roost.tools.actor_port import Stored
 from roost.tools.arguments import ArgumentsError, Parsed, parse_call
-from roost.tools.contract import Question, Tool, ToolContext, ToolOutput
+from roost.tools.contract import Question, Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.output import cap
 from roost.turn.memory import Memory
 from roost.turn.prepare import Plan
@@ -150,7 +151,8 @@ class _Run:
             self.blocked = error.blocks
             await self.fail(_words(error))
         except RoostError as error:
-            await self.fail(_words(error), denied=isinstance(error, DeniedError))
+            stored = error.stored if isinstance(error, ToolError) else None
+            await self.fail(_words(error), denied=isinstance(error, DeniedError), stored=stored)
         except Exception as error:
             logger.exception("tool %s failed", parsed.tool.name)
             await self.fail(f"The tool itself failed ({type(error).__name__}: {error})")
@@ -266,16 +268,16 @@ class _Run:
             ToolTime(self._start, now_ms()),
             attachments or None,
         )
-        stored = answer.stored
-        message_id = self._plan.info.id
-        await self._recorder.set_tool(
-            self._part_id,
-            done,
-            later=self.ends_step,
-            stored=None if stored is None else lambda tx: stored(tx, message_id),
-        )
+        await self._end(done, answer.stored)
 
-    async def fail(self, words: str, *, interrupted: bool = False, denied: bool = False) -> None:
+    async def fail(
+        self,
+        words: str,
+        *,
+        interrupted: bool = False,
+        denied: bool = False,
+        stored: Stored | None = None,
+    ) -> None:
         """End the call as an error that says `words`."""
         metadata = dict(self._metadata)
         if interrupted:
@@ -284,7 +286,16 @@ class _Run:
             metadata["denied"] = True
         told = self._world.secrets.hide(clean(words))
         failed = ToolFailed(self._input, told, ToolTime(self._start, now_ms()), metadata or None)
-        await self._recorder.set_tool(self._part_id, failed, later=self.ends_step)
+        await self._end(failed, stored)
+
+    async def _end(self, state: ToolCompleted | ToolFailed, stored: Stored | None) -> None:
+        message_id = self._plan.info.id
+        await self._recorder.set_tool(
+            self._part_id,
+            state,
+            later=self.ends_step,
+            stored=None if stored is None else lambda tx: stored(tx, message_id),
+        )
 
 
 def _words(error: RoostError) -> str:

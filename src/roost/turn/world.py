@@ -11,6 +11,7 @@ from roost.context.agents import Agent
 from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
+from roost.hooks.runner import Hooks
 from roost.llm.models import Model, ModelRequest, StreamEvent
 from roost.llm.providers.cache import EncodingCache
 from roost.llm.retry import RetryPolicy
@@ -102,6 +103,7 @@ class World(Struct, frozen=True, kw_only=True):
     """The system prompt for an agent on a model, with what the prompt added."""
     tools: Callable[[Agent, Model, bool], Mapping[str, Tool[Any]]]
     """The tools that an agent may see on a model; the last: whether it is shown how to spawn."""
+    hooks: Hooks
     actors: Callable[[Caller], ActorPort]
     reap: Callable[[str], Awaitable[object]]
     """Ends the processes that one call left behind."""

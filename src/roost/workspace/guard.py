@@ -50,6 +50,11 @@ class Guard:
         self._protected = tuple(Path(os.path.realpath(p)) for p in protected)
         self._private = tuple(Path(os.path.realpath(p)) for p in private)
 
+    def with_root(self, extra: Path) -> "Guard":
+        """The same guard, for which `extra` counts as inside too."""
+        roots = (*self._roots[1:], extra)
+        return Guard(self.root, roots, protected=self._protected, private=self._private)
+
     def locate(self, given: str, cwd: Path | None = None) -> Located:
         """Resolve `given`, relative to `cwd` (by default the project) or with a leading `~`.
 

@@ -1,0 +1,221 @@
+"""Asks the hooks of a project around a turn, and turns what they say into mail and endings."""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from roost.actors.models import Ending, Settled, Turn
+from roost.actors.report import last_words
+from roost.actors.send import send
+from roost.actors.settle import settle
+from roost.actors.store import check_fence, get_turn, save_progress
+from roost.context.agents import Agent
+from roost.core.failpoints import failpoint
+from roost.core.text import clean
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.hooks.models import HookReport, PostStop, PreStop, SessionPost, SessionPre
+from roost.inbox import store as inbox
+from roost.inbox.models import Letter, NoteBody
+from roost.sessions.parts import TextPart
+from roost.turn.intake import Taken, received, take
+from roost.turn.memory import Memory
+from roost.turn.models import Facts
+from roost.turn.policies import hooks as hooks_policy
+from roost.turn.policies.finish import spoken
+from roost.turn.world import World
+
+POST_BUDGET: Final = "post_stop"
+LAST_SECONDS: Final = 5.0
+"""How long hooks may still work when the process is asked to end."""
+_WRITERS: Final = ("edit", "write", "apply_patch")
+_SESSION_OUTCOMES: Final[dict[str, Any]] = {
+    "success": "completed",
+    "failure": "error",
+    "cancelled": "cancelled",
+    "interrupted": "cancelled",
+}
+
+
+async def refusal(world: World, memory: Memory) -> str:
+    """Why hooks want the turn not to begin; empty if they do not."""
+    agent, mode = _agent(world, memory), memory.claim.actor.mode
+    if not await world.hooks.wants("session.pre", agent.name, mode):
+        return ""
+    report = await world.hooks.session_pre(SessionPre(**_who(memory, agent)))
+    await _tell(world, memory, report)
+    return report.refusal
+
+
+async def objections(world: World, memory: Memory, facts: Facts) -> tuple[str, ...]:
+    """Why hooks want the actor to go on although it is about to end well."""
+    agent, mode = _agent(world, memory), memory.claim.actor.mode
+    if not await world.hooks.wants("actor.pre_stop", agent.name, mode):
+        return ()
+    given = PreStop(
+        **_who(memory, agent),
+        **_what(memory),
+        final_text=spoken(facts.step) if facts.step else "",
+        iteration=int(memory.budgets.used.get(hooks_policy.BUDGET, 0)),
+    )
+    report = await world.hooks.pre_stop(given)
+    await _tell(world, memory, report)
+    return (report.reason,) if report.reason else ()
+
+
+async def wants_the_end(world: World, memory: Memory) -> bool:
+    """Whether hooks are to be asked once the result is delivered."""
+    agent, mode = _agent(world, memory), memory.claim.actor.mode
+    return await world.hooks.wants("actor.post_stop", agent.name, mode)
+
+
+async def finalize(world: World, memory: Memory) -> Facts | Settled:
+    """Ask the hooks after the result was delivered: the turn ends, or goes on with their reasons.
+
+    What was delivered does not change any more. A person who speaks meanwhile goes first.
+    """
+    memory.finalizing = True
+    turn, waits = await world.database.read(lambda db: _state(db, memory))
+    report = await world.hooks.post_stop(await _post_stop(world, memory, turn))
+    await _tell(world, memory, report)
+
+    def go_on_or_end(tx: Transaction) -> Taken | Settled:
+        check_fence(tx, memory.claim)
+        failpoint("finalize.before")
+        if not report.reason or waits:
+            return settle(tx, memory.claim, Ending(outcome=turn.outcome or "success"))
+        save_progress(tx, memory.claim, memory.progress)
+        _send_reasons(tx, memory, report)
+        return take(tx, memory)
+
+    if report.reason and not waits:
+        memory.budgets = memory.budgets.spend(**{POST_BUDGET: 1})
+    result = await world.database.write(go_on_or_end)
+    return received(world, memory, result) if isinstance(result, Taken) else result
+
+
+def _state(db: Reader, memory: Memory) -> tuple[Turn, bool]:
+    return get_turn(db, memory.claim.turn.id), inbox.has_prompt(db, memory.claim.address)
+
+
+def _send_reasons(tx: Transaction, memory: Memory, report: HookReport) -> None:
+    address = memory.claim.address
+    letter = Letter(
+        receiver=address,
+        kind="system",
+        body=NoteBody(clean(report.reason), origin=POST_BUDGET),
+        sender=address,
+        sender_turn=memory.claim.turn.id,
+        hops=memory.hops,
+    )
+    send(tx, letter)
+
+
+async def tell_the_end(world: World, memory: Memory) -> None:
+    """Let hooks know how the turn ended: exactly once, whatever came of it."""
+    agent, mode = _agent(world, memory), memory.claim.actor.mode
+    turn = await world.database.read(lambda db: get_turn(db, memory.claim.turn.id))
+    if turn.outcome is None:
+        return  # another process has the turn now, and tells its end
+    if not memory.finalizing and await world.hooks.wants("actor.post_stop", agent.name, mode):
+        report = await world.hooks.post_stop(await _post_stop(world, memory, turn))
+        await _tell(world, memory, report)
+    if not await world.hooks.wants("session.post", agent.name, mode):
+        return
+    words = await world.database.read(
+        lambda db: last_words(db, memory.claim.actor, turn.id, turn.result_message_id)
+    )
+    given = SessionPost(
+        **_who(memory, agent),
+        outcome=_SESSION_OUTCOMES[turn.outcome],
+        error=turn.error.message if turn.error else None,
+        final_text=words,
+        message_id=turn.result_message_id,
+    )
+    await _tell(world, memory, await world.hooks.session_post(given))
+
+
+async def tell_the_end_soon(world: World, memory: Memory) -> None:
+    """The same when the process is asked to end: there is little time, and nothing may fail."""
+    try:
+        async with asyncio.timeout(LAST_SECONDS):
+            await asyncio.shield(tell_the_end(world, memory))
+    except TimeoutError:
+        return
+
+
+async def _post_stop(world: World, memory: Memory, turn: Turn) -> PostStop:
+    agent = _agent(world, memory)
+    words = await world.database.read(
+        lambda db: last_words(db, memory.claim.actor, turn.id, turn.result_message_id)
+    )
+    return PostStop(
+        **_who(memory, agent),
+        **_what(memory),
+        final_text=words,
+        iteration=int(memory.budgets.used.get(POST_BUDGET, 0)),
+        outcome=turn.outcome or "success",
+        error=turn.error.message if turn.error else None,
+        can_write=_can_write(world, memory, agent),
+    )
+
+
+def _can_write(world: World, memory: Memory, agent: Agent) -> bool:
+    if memory.user is None:
+        return False
+    tools = world.tools(agent, world.resolve_model(memory.user.model), False)
+    return any(name in tools for name in _WRITERS)
+
+
+def _agent(world: World, memory: Memory) -> Agent:
+    name = memory.user.agent if memory.user else memory.claim.actor.agent
+    return world.resolve_agent(name)
+
+
+def _who(memory: Memory, agent: Agent) -> dict[str, Any]:
+    actor = memory.claim.actor
+    return {
+        "session_id": actor.session_id,
+        "actor_id": actor.actor_id,
+        "agent": agent.name,
+        "mode": actor.mode,
+        "task_id": actor.task_id,
+    }
+
+
+def _what(memory: Memory) -> dict[str, Any]:
+    actor = memory.claim.actor
+    return {
+        "lifecycle": actor.lifecycle,
+        "task": _asked(memory),
+        "description": actor.description,
+        "parent_session_id": actor.parent.session_id if actor.parent else None,
+        "parent_actor_id": actor.parent.actor_id if actor.parent else None,
+    }
+
+
+def _asked(memory: Memory) -> str:
+    """The words of the newest prompt or brief."""
+    prompt = memory.prompt
+    for message in reversed(memory.messages):
+        if prompt is not None and message.info.id == prompt.id:
+            return "\n".join(p.text for p in message.parts if isinstance(p, TextPart))
+    return ""
+
+
+async def _tell(world: World, memory: Memory, report: HookReport) -> None:
+    """Let clients see which hooks ran and what they said."""
+    if not report.runs and not report.warnings:
+        return
+    address = memory.claim.address
+    about = {
+        "sessionID": address.session_id,
+        "actorID": address.actor_id,
+        "turnID": memory.claim.turn.id,
+        "on": report.on,
+        "runs": msgspec.to_builtins(report.runs),
+        "warnings": report.warnings,
+    }
+    event = Event("hook.executed", about, session_id=address.session_id)
+    await world.database.write(lambda tx: tx.emit(event))
