@@ -78,6 +78,11 @@ def _run(parser: Parser) -> None:
         action="store_true",
         help="trust this repository's configuration exactly as it is now",
     )
+    _limits(parser)
+
+
+def _limits(parser: Parser) -> None:
+    add = parser.add_argument
     add(
         "--time-limit",
         type=positive_amount,
