@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from fake_actors import FakeActors
 
 from roost.actors import store as actors
 from roost.core.errors import DeniedError
@@ -59,6 +60,8 @@ class ToolWorld:
         self.address = Address(session_id, "main")
         self.shell = Shell({**os.environ, SECRET: "hunter2"}, secrets={SECRET})
         self.guard = Guard(self.root, [self.spill], protected=[folder / "data"])
+        self.actors = FakeActors()
+        self.titles: list[str | None] = []
         self.tools = builtin_tools()
 
     async def call(self, tool: str, call_id: str | None = None, **arguments: Any) -> ToolOutput:
@@ -87,7 +90,8 @@ class ToolWorld:
             allow_private_hosts=self.allows_private_hosts,
             ask=self._ask,
             question=self._question,
-            progress=lambda _, metadata: self.progress.append(metadata),
+            actors=self.actors,
+            progress=self._progress,
         )
 
     def file(self, name: str, content: str | bytes = "") -> Path:
@@ -107,6 +111,10 @@ class ToolWorld:
     def asked_for(self) -> list[str]:
         """The permissions that the person was asked for, in order."""
         return [request.permission for request in self.asked]
+
+    def _progress(self, title: str | None, metadata: dict[str, Any]) -> None:
+        self.titles.append(title)
+        self.progress.append(metadata)
 
     async def _ask(self, request: PermissionRequest) -> None:
         self.requests.append(request)

@@ -97,10 +97,15 @@ class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """How tools are offered to the model."""
 
     invocation_style: Literal["json", "shell"] = "json"
-    """Not read, nor is the same by tool."""
+    """Whether a tool that can (`actor`) takes a command line instead of an object."""
     invocation_style_by_tool: dict[str, Literal["json", "shell"]] = {}
+    """The same for single tools."""
     webfetch_private: bool = False
     """Whether `webfetch` may reach loopback and private addresses."""
+
+    def style_of(self, tool: str) -> Literal["json", "shell"]:
+        """How `tool` is offered."""
+        return self.invocation_style_by_tool.get(tool, self.invocation_style)
 
 
 class SkillsConfig(Struct, frozen=True, forbid_unknown_fields=True):

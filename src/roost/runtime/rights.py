@@ -12,9 +12,12 @@ from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
 from roost.permissions.rules import rules_of
+from roost.runtime.actor_port import spawnable
 from roost.runtime.models import Settings
 from roost.runtime.project import Project
 from roost.sessions.models import Session
+from roost.tools.actor import NAME as ACTOR
+from roost.tools.actor import ActorOffer
 from roost.tools.contract import Question, Tool
 from roost.tools.registry import tools_for
 from roost.turn.world import CallPlace
@@ -52,9 +55,18 @@ class Rules:
         """
         key = (agent.name, model.ref, spawns)
         if key not in self._tools:
-            shown = tools_for(self.layers(agent), model, interactive=self._settings.interactive)
+            shown = tools_for(
+                self.layers(agent),
+                model,
+                interactive=self._settings.interactive,
+                actors=self._offer(spawns=spawns),
+            )
             self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
         return self._tools[key]
+
+    def _offer(self, *, spawns: bool) -> ActorOffer:
+        style = self._project.loaded.config.tool.style_of(ACTOR)
+        return ActorOffer(agents=spawnable(self._project.agents) if spawns else {}, style=style)
 
 
 class Asker:

@@ -20,7 +20,14 @@ from roost.workspace.shell import Shell
 
 
 class ToolError(RoostError):
-    """The tool could not do what was asked; the words go to the model."""
+    """The tool could not do what was asked; the words go to the model.
+
+    `stored` is what is true once they are stored, and not before.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", stored: Stored | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.stored = stored
 
 
 class ToolOutput(Struct, frozen=True):
@@ -159,6 +166,12 @@ def _resolve(node: Any, definitions: dict[str, Any]) -> Any:
             fields = cast("dict[str, Any]", node)
             rest = {key: fields[key] for key in fields if key not in {"anyOf", "default"}}
             return _resolve({**cast("dict[str, Any]", choice), **rest}, definitions)
+        case {"discriminator": {"propertyName": str()}}:
+            # Some providers refuse the word; each choice says itself which one it is.
+            fields = cast("dict[str, Any]", node)
+            return _resolve(
+                {key: fields[key] for key in fields if key != "discriminator"}, definitions
+            )
         case dict():
             fields = cast("dict[str, Any]", node)
             if "enum" in fields and "type" not in fields:

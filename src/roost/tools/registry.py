@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from roost.llm.models import Model
-from roost.permissions.models import Layer
-from roost.permissions.rules import is_hidden
+from roost.permissions.models import Layer, PermissionRequest
+from roost.permissions.rules import evaluate, is_hidden
+from roost.tools.actor import ActorOffer, actor_tool
 from roost.tools.apply_patch import ApplyPatchTool
 from roost.tools.bash import BashTool
 from roost.tools.contract import Tool
@@ -30,7 +33,8 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     TaskTool,
     QuestionTool,
 )
-"""In the order in which models are shown them; a change of it costs every session its cache."""
+"""In the order in which models are shown them; a change of it costs every session its cache.
+Behind them comes `actor`, which is made for the agents there are."""
 _SMALL: Final = frozenset({"read", "glob", "grep", "edit", "write", "bash"})
 """What a small local model can keep apart."""
 _OLDER_NAMES: Final = {"task": ("todowrite",)}
@@ -46,22 +50,44 @@ _TOOLS: Final = builtin_tools()
 # Shared by all actors: what a tool knows of an actor hangs on the actor's ledger.
 
 
-def tools_for(layers: Sequence[Layer], model: Model, *, interactive: bool) -> dict[str, Tool[Any]]:
+def tools_for(
+    layers: Sequence[Layer],
+    model: Model,
+    *,
+    interactive: bool,
+    actors: ActorOffer | None = None,
+) -> dict[str, Tool[Any]]:
     """The tools that `model` is shown under the rules of `layers`, in a fixed order.
 
-    `interactive`: somebody can answer questions. A tool whose every use would be denied is left
-    out; models that were trained on patches get `apply_patch` instead of `edit` and `write`.
+    `interactive`: somebody can answer questions. `actors`: what may be done with other actors;
+    without agents to start, or with none that the rules leave, there is only talking. A tool whose
+    every use would be denied is left out; models that were trained on patches get `apply_patch`
+    instead of `edit` and `write`.
     """
     left_out = {"edit", "write"} if _patches(model) else {"apply_patch"}
     if not interactive:
         left_out.add("question")
+    known = dict(_TOOLS)
+    if actors is not None:
+        tool = actor_tool(_allowed(actors, layers))
+        known[tool.name] = tool
     return {
         name: tool
-        for name, tool in _TOOLS.items()
+        for name, tool in known.items()
         if name not in left_out
         and (name in _SMALL or not model.small_prompt)
         and not _is_denied(tool, layers)
     }
+
+
+def _allowed(offer: ActorOffer, layers: Sequence[Layer]) -> ActorOffer:
+    """`offer` without the agents that the rules forbid to start."""
+    agents = {
+        name: about
+        for name, about in offer.agents.items()
+        if evaluate(PermissionRequest("actor", (name,)), layers).action != "deny"
+    }
+    return msgspec.structs.replace(offer, agents=agents)
 
 
 def _is_denied(tool: Tool[Any], layers: Sequence[Layer]) -> bool:

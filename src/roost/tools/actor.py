@@ -1,0 +1,286 @@
+"""The tool `actor`: other actors, which work on their own and report back.
+
+It is made for a set of agents, in one of two forms (JSON or a command line) and in one of two
+scopes: whole, or only what an actor needs that starts no others.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Final, Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from roost.core.text import cut
+from roost.tools import actor_delegate, actor_words
+from roost.tools.actor_command import operation_of_line, usage
+from roost.tools.actor_operations import (
+    ALL,
+    DEFAULT_TIMEOUT_MS,
+    LISTED_MODELS,
+    TALK,
+    Action,
+    Cancel,
+    CommandLine,
+    Invocation,
+    Kinds,
+    Models,
+    Run,
+    Send,
+    Spawn,
+    StatusOf,
+    TalkInvocation,
+    Wait,
+    WaitForMail,
+)
+from roost.tools.actor_port import ActorView, Finished
+from roost.tools.actor_reading import checked, operation_in, refuse
+from roost.tools.arguments import ArgumentsError, read_object
+from roost.tools.contract import Tool, ToolContext, ToolOutput, flat_schema
+
+Style = Literal["json", "shell"]
+NAME: Final = "actor"
+_KEPT: Final = 64
+"""Forms of the tool that are kept, with their schemas, for the next turn."""
+_ABOUT: Final = 400
+"""Characters that are told of an agent."""
+
+
+class ActorOffer(Struct, frozen=True, kw_only=True):
+    """What an actor may do with others, as far as its tool shows it."""
+
+    agents: Mapping[str, str] = {}
+    """The agents that it may start: name and description. None: it only talks."""
+    style: Style = "json"
+
+
+class ActorTool(Tool[Action]):
+    """Starts other actors, waits for them, looks at them, talks to them, stops them."""
+
+    name: ClassVar[str] = NAME
+    parameters: ClassVar[type[Struct]] = Invocation
+    permission: ClassVar[str] = NAME
+    kinds: ClassVar[Kinds] = ALL
+    words: ClassVar[str] = "actor.md"
+
+    def __init__(self, agents: Mapping[str, str]) -> None:
+        self._agents = dict(agents)
+
+    @cached_property
+    def _description(self) -> str:
+        parts = [_read(self.words)]
+        if self.parameters is CommandLine:
+            parts.append(_grammar(self.kinds))
+        if self._agents:
+            listed = [f"- {name}: {_about(text)}" for name, text in self._agents.items()]
+            parts.append("\n".join(["Values of `subagent_type`:", *listed]))
+        return "\n\n".join(parts)
+
+    @property
+    def description(self) -> str:
+        """What the model is told, with the agents there are."""
+        return self._description
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        schema = flat_schema(self.parameters)
+        operation = schema["properties"].get("operation")
+        if operation is not None:
+            operation["type"] = "object"  # without it some models write it as a string
+            for one in cast("list[dict[str, Any]]", operation["anyOf"]):
+                if "subagent_type" in one["properties"]:
+                    one["properties"]["subagent_type"]["enum"] = list(self._agents)
+        return schema
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments; made once."""
+        return self._schema
+
+    def parse(self, value: dict[str, Any]) -> Action:
+        """The action in `value`. Raises `msgspec.ValidationError` that names the field."""
+        return checked(operation_in(value), self.kinds, self._agents)
+
+    async def run(self, arguments: Action, context: ToolContext) -> ToolOutput:
+        """Do it; see the functions of each action."""
+        match arguments:
+            case Spawn():
+                return await actor_delegate.spawn(arguments, context)
+            case Run():
+                return await actor_delegate.run(arguments, context)
+            case StatusOf():
+                return await _status(arguments, context)
+            case Wait(actor_id=str(actor_id)) if actor_id.strip():
+                return await _wait(actor_id.strip(), arguments.timeout_ms, context)
+            case Wait() | WaitForMail():
+                return _wait_for_mail(arguments.timeout_ms, context)
+            case Cancel():
+                return await _cancel(arguments, context)
+            case Send():
+                return await _send(arguments, context)
+            case Models():
+                return await _models(arguments, context)
+            case _:
+                raise TypeError(type(arguments).__name__)
+
+
+class TalkTool(ActorTool):
+    """The same for an actor that starts no others."""
+
+    parameters: ClassVar[type[Struct]] = TalkInvocation
+    kinds: ClassVar[Kinds] = TALK
+    words: ClassVar[str] = "actor_talk.md"
+
+
+class ActorCommandTool(ActorTool):
+    """The whole tool as a command line."""
+
+    parameters: ClassVar[type[Struct]] = CommandLine
+
+    def parse(self, value: dict[str, Any]) -> Action:
+        """The action that the line says; JSON in its place is understood too."""
+        line = value.get("command")
+        if set(value) != {"command"}:
+            return super().parse(value)
+        if not isinstance(line, str):
+            refuse(f"command: got {type(line).__name__}, expected a line of text")
+        if line.lstrip().startswith("{"):
+            return super().parse(_object(line))
+        return checked(operation_of_line(line, self.kinds), self.kinds, self._agents)
+
+
+class TalkCommandTool(ActorCommandTool):
+    """The command line of an actor that starts no others."""
+
+    kinds: ClassVar[Kinds] = TALK
+    words: ClassVar[str] = "actor_talk.md"
+
+
+def actor_tool(offer: ActorOffer) -> ActorTool:
+    """The tool for `offer`; the same one for equal offers, so that nothing is made twice."""
+    return _made(tuple(offer.agents.items()), offer.style)
+
+
+@lru_cache(maxsize=_KEPT)
+def _made(agents: tuple[tuple[str, str], ...], style: Style) -> ActorTool:
+    if agents:
+        return (ActorCommandTool if style == "shell" else ActorTool)(dict(agents))
+    return (TalkCommandTool if style == "shell" else TalkTool)({})
+
+
+@lru_cache
+def _read(page: str) -> str:
+    return Path(__file__).with_name(page).read_text(encoding="utf-8").strip()
+
+
+def _grammar(kinds: Kinds) -> str:
+    lines = [f"    {usage(verb, kind)}" for verb, kind in kinds.items()]
+    return "\n".join([_read("actor_command.md"), "", *lines])
+
+
+def _about(text: str) -> str:
+    return cut(" ".join(text.split()), _ABOUT) or "(no description)"
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        return read_object(line)
+    except ArgumentsError as error:
+        raise msgspec.ValidationError(f"command: {error.message}") from error
+
+
+async def _status(asked: StatusOf, context: ToolContext) -> ToolOutput:
+    """One actor, or all with what became of the messages to them."""
+    if asked.actor_id and asked.actor_id.strip():
+        view = await context.actors.status(asked.actor_id.strip())
+        return ToolOutput(actor_words.snapshot(view), _title(view), actor_words.who(view))
+    views = await context.actors.listed()
+    sent = await context.actors.sent()
+    count = len(views)
+    title = f"{count} actor{'' if count == 1 else 's'}"
+    return ToolOutput(actor_words.listing(views, sent), title, {"count": count})
+
+
+async def _wait(actor_id: str, timeout_ms: int | None, context: ToolContext) -> ToolOutput:
+    """The end of a turn, or how things stand when the time is up."""
+    view = await context.actors.status(actor_id)
+    context.progress(f"Waiting for {_title(view)}", actor_words.who(view))
+    timeout = timeout_ms or DEFAULT_TIMEOUT_MS
+    finished = await context.actors.wait(actor_id, timeout)
+    output = _waited(finished, timeout)
+    metadata = actor_words.who(finished.view)
+    return ToolOutput(output, _title(finished.view), metadata, stored=finished.stored)
+
+
+def _waited(finished: Finished, timeout: int) -> str:
+    view = finished.view
+    snapshot = actor_words.snapshot(view)
+    match finished.how:
+        case "ended":
+            return f"{actor_words.result(view)}\n\n{snapshot}"
+        case "finished before":
+            head = "Its turn had ended, and you were told so already:"
+            return f"{head}\n{actor_words.result(view)}\n\n{snapshot}"
+        case "timeout":
+            over = f"{view.actor_id} has not ended within {actor_words.since(timeout / 1000)}"
+            words = f"{over}; it goes on. {actor_delegate.NOTICE}"
+        case "steered":
+            words = f"The user spoke to you; {view.actor_id} goes on. {actor_delegate.NOTICE}"
+        case "cancelled":
+            words = "You were asked to stop, so you wait no longer."
+    return f"{words}\n\n{snapshot}"
+
+
+def _wait_for_mail(timeout_ms: int | None, context: ToolContext) -> ToolOutput:
+    """The wait itself begins when the step has ended, with no call left open."""
+    timeout = timeout_ms or DEFAULT_TIMEOUT_MS
+    context.actors.wait_for_mail(timeout)
+    limit = actor_words.since(timeout / 1000)
+    words = f"You sleep at the end of this step until mail comes, for {limit} at most."
+    return ToolOutput(f"{words} Then your next step begins.", "Waiting for mail")
+
+
+async def _cancel(asked: Cancel, context: ToolContext) -> ToolOutput:
+    """Stop it; of one that has ended already it says so."""
+    actor_id = asked.actor_id.strip()
+    before = await context.actors.status(actor_id)
+    view = await context.actors.cancel(actor_id, asked.mode or "graceful")
+    if before.status == "idle" and view.status == "idle":
+        words = f"{actor_id} was not at work; nothing is changed."
+    elif view.status == "idle":
+        words = f"{actor_id} has stopped. The notice of it tells you what it left."
+    else:
+        words = f"{actor_id} is stopping. {actor_delegate.NOTICE}"
+    output = f"{words}\n\n{actor_words.snapshot(view)}"
+    return ToolOutput(output, f"Stop {_title(view)}", actor_words.who(view))
+
+
+async def _send(asked: Send, context: ToolContext) -> ToolOutput:
+    """Queue it. A receiver that is not there is told of, not raised."""
+    sent = await context.actors.send(
+        asked.to_actor_id.strip(),
+        asked.content,
+        to_session_id=(asked.to_session_id or "").strip() or None,
+        reply_to=(asked.reply_to or "").strip() or None,
+    )
+    title = f"Message to {actor_words.line(asked.to_actor_id, 60)}"
+    metadata = {"inboxID": sent.inbox_id, "to": asked.to_actor_id}
+    if sent.inbox_id is None:
+        error = sent.error or "receiver not found"
+        return ToolOutput(f"inboxID: null\nerror: {error}", title, {**metadata, "error": error})
+    state = "It is at work and hears this at its next step."
+    if not sent.busy:
+        state = "It was not at work and is woken by this."
+    words = f"{state} What comes of it reaches you as mail; do not poll."
+    return ToolOutput(f"inboxID: {sent.inbox_id}\n{words}", title, metadata)
+
+
+async def _models(asked: Models, context: ToolContext) -> ToolOutput:
+    found = await context.actors.models(vision=asked.vision, limit=asked.limit or LISTED_MODELS)
+    title = f"{len(found)} model{'' if len(found) == 1 else 's'}"
+    return ToolOutput(actor_words.model_list(found), title, {"count": len(found)})
+
+
+def _title(view: ActorView) -> str:
+    about = actor_words.line(view.description, 80)
+    return f"{view.actor_id} — {about}" if about else view.actor_id
