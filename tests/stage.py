@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from roost.actors import claim as claims
 from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.claim import IsDead
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Claim, Ending, Settled
@@ -250,7 +251,7 @@ def assert_laws(stage: Stage, accepted: list[str]) -> None:
         delivered = [row.id for row in mine if row.state == "delivered"]
         assert in_history(history, mine) == delivered
         assert (actor.status == "running") == (actor.owner is not None)
-        turns = stage.read(lambda db, who=actor: actors.turns_of(db, who.address))
+        turns = stage.read(lambda db, who=actor: turn_store.turns_of(db, who.address))
         running = [turn for turn in turns if turn.phase != "ended"]
         assert [turn.id for turn in running] == (
             [actor.current_turn] if actor.status == "running" else []

@@ -5,6 +5,7 @@ from stage import Stage, answer_info, assert_laws, everybody_is_dead, note, prom
 
 from roost.actors import claim as claims
 from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.models import Budgets, BusyStatus, Claim, Progress, Turn
 from roost.core.errors import StaleFenceError
 from roost.core.ids import new_id
@@ -20,7 +21,7 @@ def claimed(stage: Stage, **more: object) -> Claim:
 
 
 def turns(stage: Stage) -> list[Turn]:
-    return stage.read(lambda db: actors.turns_of(db, stage.main))
+    return stage.read(lambda db: turn_store.turns_of(db, stage.main))
 
 
 def recover(stage: Stage, is_dead: claims.IsDead = everybody_is_dead) -> list[str]:

@@ -8,6 +8,7 @@ import msgspec
 from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.claim import LEASE_MS
 from roost.actors.owner import Owner
 from roost.actors.send import send
@@ -117,7 +118,7 @@ def test_of_processes_that_race_for_an_actor_exactly_one_wins(stage: Stage) -> N
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sorted(chain(*won)) == sorted(address.actor_id for address in racers)
     for address in racers:
-        (turn,) = stage.read(lambda db, who=address: actors.turns_of(db, who))
+        (turn,) = stage.read(lambda db, who=address: turn_store.turns_of(db, who))
         assert (turn.number, turn.fence) == (1, 1)
 
 

@@ -2,6 +2,7 @@ import pytest
 from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.cancel import request_cancel
 from roost.actors.models import (
     Actor,
@@ -33,7 +34,7 @@ def cancel(stage: Stage, mode: CancelMode, turn_id: str | None = None) -> Actor 
 
 
 def outcomes(stage: Stage) -> list[str | None]:
-    return [turn.outcome for turn in stage.read(lambda db: actors.turns_of(db, stage.main))]
+    return [turn.outcome for turn in stage.read(lambda db: turn_store.turns_of(db, stage.main))]
 
 
 def test_a_turn_that_ends_leaves_its_actor_idle_and_says_so(stage: Stage, running: Claim) -> None:
@@ -161,10 +162,10 @@ def test_the_error_of_a_turn_is_read_back_as_it_was_and_a_strange_one_is_told(
 ) -> None:
     error = MessageError("LimitError", {"message": "1000 steps are used"})
     stage.do(lambda tx: settle(tx, running, Ending(outcome="failure", error=error)))
-    assert stage.read(lambda db: actors.get_turn(db, running.turn.id)).error == error
+    assert stage.read(lambda db: turn_store.get_turn(db, running.turn.id)).error == error
     for strange in ('{"name":"NewError","data":{}}', "{", "[]"):
         stage.connection.execute("UPDATE turn SET error = ?", (strange,))
-        told = stage.read(lambda db: actors.get_turn(db, running.turn.id)).error
+        told = stage.read(lambda db: turn_store.get_turn(db, running.turn.id)).error
         assert told is not None
         assert told.name == "UnknownError"
         assert strange in told.message

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from stage import HELPER, Stage, assert_laws, note, prompt
 
-from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.cancel import request_cancel
 from roost.actors.models import Claim
 from roost.core.errors import ConflictError, StaleFenceError, UsageError
@@ -181,7 +181,7 @@ class Household(RuleBasedStateMachine):
             assert (actor.owner, actor.fence) == (claim.actor.owner, claim.turn.fence)
 
     def each_ended_turn_has_one_notice(self) -> None:
-        turns = self.stage.read(lambda db: actors.turns_of(db, self.at(HELPER)))
+        turns = self.stage.read(lambda db: turn_store.turns_of(db, self.at(HELPER)))
         told = [row.sender_turn for row in self.stage.rows() if row.kind == "notice"]
         assert sorted(map(str, told)) == sorted(t.id for t in turns if t.phase == "ended")
 

@@ -8,7 +8,7 @@ from runtime_stage import Desk, desk
 from stage import note, texts
 from test_runtime import at_desk
 
-from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.send import send
 from roost.core.errors import RoostError, StorageError
 from roost.events.types import Delta
@@ -111,7 +111,7 @@ def test_what_runs_is_interrupted_when_the_runtime_closes_and_goes_on_by_mail_on
         async with desk(tmp_path) as place:
             await place.runtime.resume_session(session_id)
             where = Address(session_id, MAIN)
-            (turn,) = await place.runtime.database.read(lambda db: actors.turns_of(db, where))
+            (turn,) = await place.runtime.database.read(lambda db: turn_store.turns_of(db, where))
             assert turn.outcome == "interrupted"
             assert texts(await place.messages(session_id)) == ["go", "half"]
             await place.ask(session_id, "and on")

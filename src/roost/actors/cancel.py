@@ -9,6 +9,7 @@ from roost.db.transaction import Transaction
 from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.models import Address
+from roost.sessions import store as sessions
 
 
 def request_cancel(
@@ -39,6 +40,44 @@ def cancel_foreground(tx: Transaction, address: Address, mode: CancelMode) -> li
     """Mark the children of `address` that it waits for, and all that is at work below them."""
     waited_for = [one for one in family.children(tx, address) if not one.background]
     return [marked for one in waited_for for marked in cancel_tree(tx, one.address, mode)]
+
+
+def cancel_session(tx: Transaction, session_id: str, mode: CancelMode) -> list[Actor]:
+    """Mark all that is at work in a session and in the sessions below it. Those marked."""
+    marked = [_mark(tx, one, mode) for one in store.not_idle(tx, session_id)]
+    for child in sessions.children(tx, session_id):
+        marked += cancel_session(tx, child.id, mode)
+    return marked
+
+
+def stop(
+    tx: Transaction,
+    address: Address,
+    mode: CancelMode,
+    *,
+    turn_id: str | None = None,
+    tree: bool = False,
+    due: bool = False,
+) -> list[Actor]:
+    """A person wants an actor to stop: those marked, itself first if it is among them.
+
+    Its running turn stops, and with it the children that the turn waits for; with `tree` all that
+    is at work below it, otherwise what works in the background goes on. The actor is held, and what
+    waits in its inbox stays there; with `due`, one that was to run takes up its mail and ends
+    cancelled. With `turn_id` nothing happens unless that turn runs.
+    """
+    actor = store.get(tx, address)
+    runs = actor.status == "running"
+    if turn_id is not None and not (runs and actor.current_turn == turn_id):
+        return []
+    ends_unheard = due and actor.status == "pending"
+    if not ends_unheard:
+        hold(tx, address)
+    own = [_mark(tx, actor, mode)] if runs or ends_unheard else []
+    if tree:
+        below = family.descendants(tx, address, at_work=True)
+        return own + [_mark(tx, one, mode) for one in below]
+    return own + (cancel_foreground(tx, address, mode) if runs else [])
 
 
 def _mark(tx: Transaction, actor: Actor, mode: CancelMode) -> Actor:

@@ -7,7 +7,7 @@ the notice is the turn, so each turn gives exactly one.
 
 from typing import Final
 
-from roost.actors import store
+from roost.actors import store, turn_store
 from roost.actors.limits import RESUMES, ActorLimits
 from roost.actors.models import Actor, Ending, Outcome, Turn
 from roost.actors.report import NOTHING, Report, notice_of, report_of
@@ -37,12 +37,12 @@ def deliver(
 
     The turn is then in phase `finalizing`, until `close` ends it.
     """
-    turn = store.get_turn(tx, turn_id)
+    turn = turn_store.get_turn(tx, turn_id)
     if turn.outcome is not None:
         return
     parent = store.find(tx, actor.parent) if actor.parent else None
     report = NOTHING if parent is None else report_of(tx, actor, turn, ending)
-    store.set_outcome(tx, turn, ending, report.status, report.summary)
+    turn_store.set_outcome(tx, turn, ending, report.status, report.summary)
     failpoint("settle.outcome")
     if parent is None:
         return
@@ -98,10 +98,10 @@ def _tell_to_go_on(tx: Transaction, actor: Actor, turn: Turn) -> None:
 
 def close(tx: Transaction, actor: Actor, turn_id: str) -> None:
     """End a turn whose outcome is written, and tell clients; harmless if it has ended."""
-    turn = store.get_turn(tx, turn_id)
+    turn = turn_store.get_turn(tx, turn_id)
     if turn.phase == "ended" or turn.outcome is None:
         return
-    store.end_turn(tx, turn, now_ms())
+    turn_store.end_turn(tx, turn, now_ms())
     about = _about(actor, turn_id, turn.outcome)
     news = {**about, "messageID": turn.result_message_id, "error": turn.error}
     tx.emit(Event("turn.ended", news, session_id=actor.session_id))

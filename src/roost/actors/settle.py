@@ -3,7 +3,7 @@
 import msgspec
 
 from roost.actors import ending as endings
-from roost.actors import store
+from roost.actors import store, turn_store
 from roost.actors.models import Actor, Claim, Ending, Settled
 from roost.actors.status import tell_status
 from roost.core.clock import now_ms
@@ -23,7 +23,7 @@ def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
     """
     actor = store.check_fence(tx, claim)
     failpoint("settle.before")
-    delivered = store.get_turn(tx, claim.turn.id).outcome is not None
+    delivered = turn_store.get_turn(tx, claim.turn.id).outcome is not None
     if not delivered:
         if ending.outcome == "success" and inbox.has_mail(tx, claim.address):
             return "more"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from roost.actors import family, store
+from roost.actors import family, store, turn_store
 from roost.actors.models import Actor, Claim
 from roost.actors.send import send
 from roost.core.clock import now_ms
@@ -147,7 +147,7 @@ def _briefed(tx: Transaction, parent: Claim, child: Actor, brief: Brief) -> Acto
         body=body,
         sender=parent.address,
         sender_turn=parent.turn.id,
-        hops=store.get_turn(tx, parent.turn.id).hops + 1,
+        hops=turn_store.get_turn(tx, parent.turn.id).hops + 1,
     )
     send(tx, letter)
     failpoint("spawn.briefed")

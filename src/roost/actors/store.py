@@ -8,13 +8,10 @@ from msgspec import Struct
 
 from roost.actors.models import (
     Actor,
-    Budgets,
     Claim,
-    Ending,
     Progress,
     RetryState,
     Status,
-    Turn,
 )
 from roost.actors.status import tell_status
 from roost.core.clock import now_ms
@@ -22,7 +19,7 @@ from roost.core.errors import NotFoundError, StaleFenceError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
-from roost.sessions.models import MAIN, MessageError, ModelName, decode_error
+from roost.sessions.models import MAIN, MessageError, ModelName
 
 
 def register(tx: Transaction, actor: Actor) -> None:
@@ -217,107 +214,12 @@ def owned_by(db: Reader, owner: str) -> list[Actor]:
     return [actor_from_row(row) for row in rows]
 
 
-def turn_from_row(row: sqlite3.Row) -> Turn:
-    """A row of the table as a struct."""
-    return Turn(
-        id=row["id"],
-        session_id=row["session_id"],
-        actor_id=row["actor_id"],
-        number=row["number"],
-        fence=row["fence"],
-        reason=row["reason"],
-        phase=row["phase"],
-        budgets=msgspec.json.decode(row["budgets"], type=Budgets),
-        started=row["started"],
-        outcome=row["outcome"],
-        result_message_id=row["result_message_id"],
-        error=decode_error(row["error"]) if row["error"] else None,
-        reported_status=row["reported_status"],
-        summary=row["summary"],
-        hops=row["hops"],
-        steps=row["steps"],
-        tokens=row["tokens"],
-        cost=row["cost"],
-        ended=row["ended"],
-    )
-
-
-def get_turn(db: Reader, turn_id: str) -> Turn:
-    """The turn of that id. Raises `NotFoundError`."""
-    row = db.one("SELECT * FROM turn WHERE id = ?", (turn_id,))
-    if row is None:
-        raise NotFoundError(f"there is no turn {turn_id}")
-    return turn_from_row(row)
-
-
-def find_turn(db: Reader, address: Address, number: int) -> Turn | None:
-    """The turn of that number of an actor, or None."""
-    row = db.one(
-        "SELECT * FROM turn WHERE session_id = ? AND actor_id = ? AND number = ?",
-        (address.session_id, address.actor_id, number),
-    )
-    return turn_from_row(row) if row else None
-
-
-class Sums(Struct, frozen=True):
-    """What all turns of an actor used."""
-
-    steps: int
-    tokens: int
-    cost: float
-    """US dollars."""
-
-
-def sums(db: Reader, address: Address) -> Sums:
-    """What all turns of an actor used."""
-    row = db.one(
-        "SELECT coalesce(sum(steps), 0) AS steps, coalesce(sum(tokens), 0) AS tokens,"
-        " coalesce(sum(cost), 0) AS cost FROM turn WHERE session_id = ? AND actor_id = ?",
-        (address.session_id, address.actor_id),
-    )
-    assert row is not None
-    return Sums(row["steps"], row["tokens"], row["cost"])
-
-
 def set_background(tx: Transaction, address: Address) -> None:
     """Nobody waits for the actor any more: its parent is told how its turns end."""
     tx.run(
         "UPDATE actor SET background = 1 WHERE session_id = ? AND actor_id = ?",
         (address.session_id, address.actor_id),
     )
-
-
-def set_outcome(
-    tx: Transaction, turn: Turn, ending: Ending, status: str | None, summary: str
-) -> None:
-    """Write how a turn came out; it is then in phase `finalizing`."""
-    tx.run(
-        "UPDATE turn SET phase = 'finalizing', outcome = ?, result_message_id = ?, error = ?,"
-        " reported_status = ?, summary = ? WHERE id = ?",
-        (
-            ending.outcome,
-            ending.result_message_id,
-            _as_json(ending.error),
-            status,
-            summary or None,
-            turn.id,
-        ),
-    )
-
-
-def has_ended(db: Reader, turn_id: str) -> bool:
-    """Whether there is such a turn and it has ended."""
-    row = db.one("SELECT phase FROM turn WHERE id = ?", (turn_id,))
-    return row is not None and row["phase"] == "ended"
-
-
-def turns_of(db: Reader, address: Address) -> list[Turn]:
-    """Every turn of an actor, the oldest first."""
-    rows = db.all(
-        "SELECT * FROM turn WHERE session_id = ? AND actor_id = ? ORDER BY number",
-        (address.session_id, address.actor_id),
-    )
-    return [turn_from_row(row) for row in rows]
 
 
 def check_fence(tx: Reader, claim: Claim) -> Actor:
@@ -381,16 +283,6 @@ def clear_cancel(tx: Transaction, actor: Actor) -> None:
         "UPDATE actor SET cancel = NULL WHERE session_id = ? AND actor_id = ?",
         (actor.session_id, actor.actor_id),
     )
-
-
-def set_hops(tx: Transaction, turn_id: str, hops: int) -> None:
-    """Remember how many messages from actor to actor led to the turn."""
-    tx.run("UPDATE turn SET hops = ? WHERE id = ?", (hops, turn_id))
-
-
-def end_turn(tx: Transaction, turn: Turn, now: int) -> None:
-    """Put a turn into its last phase."""
-    tx.run("UPDATE turn SET phase = 'ended', ended = ? WHERE id = ?", (now, turn.id))
 
 
 def set_stalled(tx: Transaction, actor: Actor, since: int) -> None:

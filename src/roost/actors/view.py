@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from roost.actors import store
+from roost.actors import turn_store
 from roost.actors.ending import notice_key
 from roost.actors.models import Actor, Mode, Outcome, Status
 from roost.actors.report import last_words
@@ -63,8 +63,8 @@ class ActorView(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaul
 def view(db: Reader, actor: Actor, *, with_result: bool = False) -> ActorView:
     """How `actor` stands now; `with_result` also reads its last words."""
     now = now_ms()
-    sums = store.sums(db, actor.address)
-    turn = store.find_turn(db, actor.address, actor.turns) if actor.turns else None
+    sums = turn_store.sums(db, actor.address)
+    turn = turn_store.find_turn(db, actor.address, actor.turns) if actor.turns else None
     is_over = turn is not None and turn.outcome is not None and actor.status == "idle"
     notice = None
     if actor.parent is not None and turn is not None and turn.outcome is not None:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from roost.actors import store
+from roost.actors import store, turn_store
 from roost.actors.models import Claim, Turn
 from roost.db.database import Database
 from roost.db.transaction import Reader
@@ -97,7 +97,7 @@ def _concerns(event: Event, sessions: set[str]) -> bool:
 def _look(db: Reader, waiting: Claim, other: Address, number: int) -> Look:
     own = store.check_fence(db, waiting)
     actor = store.get(db, other)
-    turn = store.find_turn(db, other, number)
+    turn = turn_store.find_turn(db, other, number)
     how: How | None = None
     if turn is not None and turn.outcome is not None:
         how = "ended"

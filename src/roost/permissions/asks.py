@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from roost.actors.store import has_ended
+from roost.actors.turn_store import has_ended
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, DeniedError, NotFoundError
 from roost.core.failpoints import failpoint

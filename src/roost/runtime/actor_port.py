@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from roost.actors import family, store
+from roost.actors import family, store, turn_store
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
 from roost.actors.header import RETURN_FORMAT
@@ -248,7 +248,7 @@ class ActorPort:
             receiver = self._receiver(tx, to_actor_id, to_session_id)
             if isinstance(receiver, Sent):
                 return receiver
-            hops = store.get_turn(tx, claim.turn.id).hops + 1
+            hops = turn_store.get_turn(tx, claim.turn.id).hops + 1
             if (refusal := self._refusal(tx, receiver.address, hops)) is not None:
                 return refusal
             letter = Letter(

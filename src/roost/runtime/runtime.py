@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from roost.actors import store as actors
-from roost.actors.cancel import request_cancel
+from roost.actors import turn_store
+from roost.actors.cancel import cancel_session, stop
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
 from roost.actors.send import send
@@ -149,8 +150,8 @@ class Runtime:
 
     async def delete_session(self, session_id: str) -> None:
         """Stop what runs in the session and remove it with all that belongs to it."""
-        await self.abort(session_id)
-        await self.wait_idle(session_id)
+        for actor in await self.database.write(lambda tx: cancel_session(tx, session_id, "forced")):
+            await self.wait_idle(actor.session_id, actor.actor_id)
         await self.database.write(lambda tx: sessions.delete(tx, session_id))
 
     # Prompts
@@ -238,13 +239,19 @@ class Runtime:
         actor_id: str = MAIN,
         turn_id: str | None = None,
         mode: CancelMode = "forced",
+        tree: bool = False,
     ) -> bool:
-        """Ask the running turn to stop; False when there is none, or it is not `turn_id`."""
+        """Stop the running turn and the children it waits for; with `tree` all below the actor.
+
+        What works in the background goes on, and its news waits until a person speaks to the actor.
+        False when nothing is at work, or it is not `turn_id` that runs.
+        """
         address = Address(session_id, actor_id)
-        actor = await self.database.write(lambda tx: request_cancel(tx, address, mode, turn_id))
-        if actor is not None and mode == "forced":
-            self.scheduler.stop(address, actor.current_turn)
-        return actor is not None
+        return bool(
+            await self.database.write(
+                lambda tx: stop(tx, address, mode, turn_id=turn_id, tree=tree)
+            )
+        )
 
     async def wait_turn(self, session_id: str, message_id: str) -> TurnResult:
         """Wait until the turn that takes up the prompt `message_id` has ended.
@@ -332,4 +339,4 @@ def _turn_of(db: Reader, message_id: str) -> Turn | None:
     row = inbox.get(db, message_id)
     if row.state == "rejected":
         raise NotFoundError(f"the prompt {message_id} was withdrawn")
-    return actors.get_turn(db, row.turn_id) if row.turn_id else None
+    return turn_store.get_turn(db, row.turn_id) if row.turn_id else None

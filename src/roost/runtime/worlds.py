@@ -200,7 +200,7 @@ class Worlds:
         """
         actor = await self._database.read(lambda db: actors.get(db, address))
         agent = project.agent(given.agent or actor.agent)
-        if agent.mode == "subagent" and actor.mode == "main":
+        if agent.mode == "subagent" and actor.fronts:
             raise UsageError(f"the agent {agent.name!r} is a subagent and cannot be talked to")
         ref = given.model.ref if given.model else self.settings.model or agent.model or actor.model
         name = await self.names.choose(project, ref)

@@ -9,7 +9,8 @@ from roost.actors.models import Ending, Settled, Turn
 from roost.actors.report import last_words
 from roost.actors.send import send
 from roost.actors.settle import settle
-from roost.actors.store import check_fence, get_turn, save_progress
+from roost.actors.store import check_fence, save_progress
+from roost.actors.turn_store import get_turn
 from roost.context.agents import Agent
 from roost.core.failpoints import failpoint
 from roost.core.text import clean

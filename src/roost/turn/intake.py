@@ -5,7 +5,8 @@ from msgspec import Struct
 
 from roost.actors import trees
 from roost.actors.models import Actor, Budgets, Claim
-from roost.actors.store import check_fence, note_choice, save_progress, set_hops
+from roost.actors.store import check_fence, note_choice, save_progress
+from roost.actors.turn_store import set_hops
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction

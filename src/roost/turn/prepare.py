@@ -22,7 +22,7 @@ from roost.llm.models import (
     ToolSpec,
     UserMessage,
 )
-from roost.sessions.models import MAIN, AssistantInfo, MessagePath, MessageTime, UserInfo
+from roost.sessions.models import AssistantInfo, MessagePath, MessageTime, UserInfo
 from roost.sessions.parts import Tokens
 from roost.tools.answer_format import answer_format, is_structured
 from roost.tools.contract import Tool
@@ -160,7 +160,7 @@ def _stripped(memory: Memory, message: Message) -> Message:
 def _head(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
     last = facts.last
     user = facts.user
-    actor_id = memory.claim.address.actor_id
+    actor = memory.claim.actor
     place = world.place
     return AssistantInfo(
         id=new_id("message", after=last.info.id if last else None),
@@ -174,6 +174,6 @@ def _head(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
         path=MessagePath(str(place.directory), str(place.root)),
         cost=0.0,
         tokens=Tokens(),
-        agent_id=None if actor_id == MAIN else actor_id,
+        agent_id=None if actor.fronts else actor.actor_id,
         variant=user.model.variant if user else None,
     )
