@@ -5,6 +5,7 @@ from stage import HELPER, MODEL, Stage, assert_laws, note, prompt, texts
 
 from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.core.ids import new_id
+from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.drain import DRAIN_LIMIT
 from roost.inbox.models import Address, Letter, NoteBody, PromptBody
@@ -39,9 +40,10 @@ def test_what_is_accepted_is_stored_and_told_and_wakes_an_idle_receiver(stage: S
 
 def test_a_queued_prompt_is_shown_as_a_message_that_is_in_the_list_already(stage: Stage) -> None:
     stage.events.clear()
-    stage.send(prompt(stage.main, "do it", message_id="msg_mine"))
+    mine = new_id("message")
+    stage.send(prompt(stage.main, "do it", message_id=mine))
     assert stage.event_types() == ["inbox.arrived", "message.updated", "message.part.updated"]
-    assert stage.events[1].properties["info"].id == "msg_mine"
+    assert stage.events[1].properties["info"].id == mine
     assert stage.history() == []
 
 
@@ -93,7 +95,7 @@ def test_a_prompt_may_be_sent_again_with_other_part_ids(stage: Stage) -> None:
 
 def test_what_was_taken_back_is_not_accepted_again_in_silence(stage: Stage) -> None:
     stage.send(prompt(stage.main, "do it", message_id="msg_mine"))
-    stage.do(lambda tx: inbox.withdraw(tx, "msg_mine"))
+    stage.do(lambda tx: changes.withdraw(tx, "msg_mine"))
     with pytest.raises(ConflictError, match="rejected") as caught:
         stage.send(prompt(stage.main, "do it", message_id="msg_mine"))
     assert "another id" in caught.value.hint
@@ -142,14 +144,16 @@ def test_each_prompt_is_a_message_of_its_own_and_other_mail_comes_together(stage
         for letter in (
             note(stage.main, "n1"),
             note(stage.main, "n2", kind="notice"),
-            prompt(stage.main, "p1", message_id="msg_p1"),
-            prompt(stage.main, "p2", message_id="msg_p2"),
+            prompt(stage.main, "p1"),
+            prompt(stage.main, "p2"),
             note(stage.main, "n3"),
         )
     ]
     messages = listen(stage)
     assert [len(message.parts) for message in messages] == [2, 1, 1, 1]
-    assert [message.info.id for message in messages][1:3] == ["msg_p1", "msg_p2"]
+    assert texts(messages)[1:3] == ["p1", "p2"]
+    ids = [message.info.id for message in messages]
+    assert ids == sorted(ids)
     assert stage.history() == messages
     assert_laws_while_running(stage, accepted)
 
@@ -241,7 +245,7 @@ def test_a_queued_prompt_can_be_changed_and_keeps_its_place(stage: Stage) -> Non
     stage.send(prompt(stage.main, "two", message_id="msg_2"))
     stage.events.clear()
     new = parts_of("one, but better", "msg_1", stage.session_id)
-    stage.do(lambda tx: inbox.edit(tx, "msg_1", new))
+    stage.do(lambda tx: changes.edit(tx, "msg_1", new))
     assert "message.part.removed" in stage.event_types()
     assert "message.part.updated" in stage.event_types()
     assert texts(listen(stage)) == ["one, but better", "two"]
@@ -252,8 +256,8 @@ def test_changing_a_queued_prompt_touches_no_stored_part(stage: Stage) -> None:
     (said,) = listen(stage)
     stage.send(prompt(stage.main, "queued", message_id="msg_2"))
     stolen = TextPart(said.parts[0].id, stage.session_id, "msg_2", "stolen")
-    stage.do(lambda tx: inbox.edit(tx, "msg_2", (stolen,)))
-    stage.do(lambda tx: inbox.edit(tx, "msg_2", parts_of("mine", "msg_2", stage.session_id)))
+    stage.do(lambda tx: changes.edit(tx, "msg_2", (stolen,)))
+    stage.do(lambda tx: changes.edit(tx, "msg_2", parts_of("mine", "msg_2", stage.session_id)))
     assert texts(stage.history()) == ["said"]
 
 
@@ -264,9 +268,9 @@ def test_a_message_taken_back_is_never_heard(stage: Stage) -> None:
         stage.send(note(stage.main, "three")).id,
     ]
     stage.events.clear()
-    stage.do(lambda tx: inbox.withdraw(tx, "msg_1"))
+    stage.do(lambda tx: changes.withdraw(tx, "msg_1"))
     assert stage.event_types() == ["inbox.updated", "message.removed"]
-    stage.do(lambda tx: inbox.withdraw(tx, accepted[1]))
+    stage.do(lambda tx: changes.withdraw(tx, accepted[1]))
     (message,) = listen(stage)
     assert "three" in texts([message])[0]
     assert [row.state for row in stage.rows()] == ["rejected", "rejected", "delivered"]
@@ -277,11 +281,11 @@ def test_what_was_heard_cannot_be_unsaid(stage: Stage) -> None:
     stage.send(prompt(stage.main, "one", message_id="msg_1"))
     listen(stage)
     with pytest.raises(ConflictError, match="delivered already"):
-        stage.do(lambda tx: inbox.withdraw(tx, "msg_1"))
+        stage.do(lambda tx: changes.withdraw(tx, "msg_1"))
     with pytest.raises(ConflictError, match="delivered already"):
-        stage.do(lambda tx: inbox.edit(tx, "msg_1", parts_of("x", "msg_1", stage.session_id)))
+        stage.do(lambda tx: changes.edit(tx, "msg_1", parts_of("x", "msg_1", stage.session_id)))
     with pytest.raises(NotFoundError):
-        stage.do(lambda tx: inbox.withdraw(tx, "msg_unknown"))
+        stage.do(lambda tx: changes.withdraw(tx, "msg_unknown"))
     mail = stage.send(note(stage.main, "no prompt"))
     with pytest.raises(UsageError, match="not a prompt"):
-        stage.do(lambda tx: inbox.edit(tx, mail.id, ()))
+        stage.do(lambda tx: changes.edit(tx, mail.id, ()))

@@ -12,6 +12,7 @@ from roost.actors import turn_store
 from roost.actors.cancel import request_cancel
 from roost.actors.models import Claim
 from roost.core.errors import ConflictError, StaleFenceError, UsageError
+from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import RUNTIME_KINDS, Address
 
@@ -75,12 +76,12 @@ class Household(RuleBasedStateMachine):
         row = self.stage.read(lambda db: inbox.get(db, row_id))
         if row.kind in RUNTIME_KINDS:
             with pytest.raises(UsageError):
-                self.stage.do(lambda tx: inbox.withdraw(tx, row_id))
+                self.stage.do(lambda tx: changes.withdraw(tx, row_id))
         elif row.state == "queued":
-            self.stage.do(lambda tx: inbox.withdraw(tx, row_id))
+            self.stage.do(lambda tx: changes.withdraw(tx, row_id))
         else:
             with pytest.raises(ConflictError):
-                self.stage.do(lambda tx: inbox.withdraw(tx, row_id))
+                self.stage.do(lambda tx: changes.withdraw(tx, row_id))
 
     # Turns
 

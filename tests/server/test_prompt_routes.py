@@ -338,3 +338,30 @@ def test_health_answers_at_once_while_others_wait(tmp_path: Path) -> None:
         await waiting
 
     on_server(tmp_path, check, script=GATED)
+
+
+def test_prompts_with_ids_that_sort_wrongly_are_listed_and_sorted_alike(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        session_id = await stage.session()
+        path = f"/session/{session_id}"
+        old = "msg_000000000000abcdefghijklmn"
+        waiting = asyncio.create_task(stage.prompt(session_id, "one"))
+        await asyncio.to_thread(stage.model.wait_for_barrier, "gate")
+        for text, chosen in (("two", old), ("three", "msg_1"), ("four", "msg_zzz")):
+            given = body(text, messageID=chosen)
+            answer = await stage.http.post(f"{path}/prompt_async", json=given)
+            assert answer.status_code == 204, answer.text
+            again = await stage.http.post(f"{path}/prompt_async", json=given)
+            assert again.status_code == 204, again.text
+        listed = (await stage.http.get(f"{path}/message")).json()
+        ids = [message["info"]["id"] for message in listed]
+        assert ids == sorted(ids)
+        assert [text_of(message) for message in listed][-3:] == ["two", "three", "four"]
+        assert (await stage.http.delete(f"{path}/message/{ids[-1]}")).json() is True
+        stage.model.release("gate")
+        await waiting
+        answer = await stage.http.post(f"{path}/message", json=body("two", messageID=old))
+        assert text_of(answer.json()) == "next"
+        assert await stage.texts(session_id) == ["one", "first", "two", "three", "next"]
+
+    on_server(tmp_path, check, script=GATED)

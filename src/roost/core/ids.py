@@ -4,6 +4,7 @@ OpenCode's clients sort messages and parts by id, so ids made by one process alw
 the clock does. Session ids descend instead: the newest session sorts first.
 """
 
+import re
 import secrets
 import string
 import threading
@@ -43,6 +44,8 @@ _PAIRS: Final = tuple(first + second for first in _ALPHABET for second in _ALPHA
 _RANDOM_BITS: Final = 128
 """More than 62**14 can hold, so that no character is likelier than another."""
 
+_SHAPE: Final = re.compile(r"[a-z]+_[0-9a-f]{12}")
+
 _lock = threading.Lock()
 _last_stamp = 0
 
@@ -61,6 +64,11 @@ def stamp_of(identifier: str) -> int | None:
         return int(identifier.partition("_")[2][:12], 16)
     except ValueError:
         return None
+
+
+def can_be_followed(identifier: str) -> bool:
+    """Whether ids that are made later sort after `identifier`, as they do after all of our own."""
+    return _SHAPE.match(identifier) is not None and not is_from_the_future(identifier)
 
 
 def is_from_the_future(identifier: str) -> bool:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from roost.core.errors import NotFoundError
 from roost.db.transaction import Reader
 from roost.inbox import store as inbox
-from roost.inbox.models import PromptBody
+from roost.inbox.models import InboxRow, PromptBody
 from roost.sessions import transcript
 from roost.sessions.models import Message
 from roost.sessions.parts import Part, ReasoningPart, TextPart, is_open
@@ -70,24 +70,35 @@ def _queued(db: Reader, session_id: str, actor_id: str | None) -> list[Message]:
     return [inbox.as_message(row) for row in rows if isinstance(row.body, PromptBody)]
 
 
-def read_turn(db: Reader, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
-    """The newest messages of the turn that took up a prompt; none while it is queued."""
-    row = inbox.find(db, prompt_id)
+def read_answer(db: Reader, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
+    """What stands after a prompt in the turn that took it up; at most the newest `limit`."""
+    row = find_row(db, session_id, prompt_id)
     if row is None or row.turn_id is None:
         return []
     actor_id = row.receiver.actor_id
-    return transcript.load(db, session_id, actor_id, limit=limit, turn_id=row.turn_id)
+    messages = transcript.load(db, session_id, actor_id, limit=limit, turn_id=row.turn_id)
+    ids = [message.info.id for message in messages]
+    return messages[ids.index(row.message_id) + 1 :] if row.message_id in ids else messages
 
 
 def find_message(db: Reader, session_id: str, message_id: str) -> Message:
     """One message, also while it is queued. Raises `NotFoundError`."""
     if (found := transcript.find_message(db, session_id, message_id)) is not None:
         return found
-    row = inbox.find(db, message_id)
-    is_here = row is not None and row.receiver.session_id == session_id and row.state == "queued"
-    if row is None or not is_here or not isinstance(row.body, PromptBody):
-        raise NotFoundError(f"there is no message {message_id} in session {session_id}")
-    return inbox.as_message(row)
+    row = find_row(db, session_id, message_id)
+    if row is not None and isinstance(row.body, PromptBody):
+        if row.state == "queued":
+            return inbox.as_message(row)
+        heard = transcript.find_message(db, session_id, row.message_id or "")
+        if row.state == "delivered" and heard is not None:
+            return heard
+    raise NotFoundError(f"there is no message {message_id} in session {session_id}")
+
+
+def find_row(db: Reader, session_id: str, identifier: str) -> InboxRow | None:
+    """Mail of a session by its id, by the id that a client chose, or that it is shown as."""
+    row = inbox.queued_as(db, session_id, identifier) or inbox.find(db, identifier)
+    return row if row is not None and row.receiver.session_id == session_id else None
 
 
 def as_it_streams(messages: Sequence[Message], texts: Mapping[str, str]) -> list[Message]:

@@ -13,6 +13,7 @@ from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address, InboxRow, NoteBody, PromptBody
+from roost.inbox.order import placed_last
 from roost.inbox.render import render
 from roost.inbox.store import as_message, mark_delivered, provenance, take_queued
 from roost.sessions import transcript
@@ -86,7 +87,7 @@ def _origin(row: InboxRow) -> str:
 
 def _deliver(tx: Transaction, message: Message, rows: list[InboxRow], turn_id: str) -> Message:
     receiver = rows[0].receiver
-    message = transcript.with_free_ids(tx, message)
+    message = placed_last(tx, transcript.with_free_ids(tx, message), receiver.actor_id)
     transcript.append_message(tx, message, actor_id=receiver.actor_id, turn_id=turn_id)
     failpoint("drain.message")
     for row in rows:

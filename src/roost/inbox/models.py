@@ -70,7 +70,7 @@ class InboxRow(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     key: str | None = None
     wake: bool = True
     message_id: str | None = None
-    """The message it became."""
+    """The message it becomes; of what is no prompt, once it was heard."""
     turn_id: str | None = None
     """The turn that took it up."""
     delivered: int | None = None

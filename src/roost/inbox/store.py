@@ -1,4 +1,4 @@
-"""The SQL of the inbox: queue, list, deliver, edit, withdraw. What a row becomes is in `drain.py`,
+"""The SQL of the inbox: queue, list, deliver. What a row becomes is in `drain.py`,
 and who is woken by it in `roost.actors.send`: this floor knows no actors.
 """
 
@@ -21,11 +21,11 @@ from roost.inbox.models import (
     InboxRow,
     Letter,
     PromptBody,
-    PromptPart,
     Receipt,
     decode_body,
     encode_body,
 )
+from roost.inbox.order import in_order
 from roost.sessions import transcript
 from roost.sessions.models import MAIN, Message, MessageTime, UserInfo
 
@@ -37,9 +37,8 @@ def enqueue(tx: Transaction, letter: Letter) -> Receipt:
     """Queue `letter` for a receiver that is there, and tell clients. Accepted means stored.
 
     `roost.actors.send.send` is what all others call: it also wakes the receiver. A prompt's key is
-    the id of its message. Raises `ConflictError` when the key was used for something else or for
-    what was taken back, `UsageError` when the receiver's queue is full; what the runtime itself
-    says is never refused.
+    the id that was chosen for it. Raises `ConflictError` when the key was used for something else
+    or for what was taken back, `UsageError` when the queue is full; the runtime is never refused.
     """
     if isinstance(letter.body, PromptBody):
         letter = msgspec.structs.replace(letter, key=letter.body.message_id)
@@ -47,12 +46,13 @@ def enqueue(tx: Transaction, letter: Letter) -> Receipt:
         return known
     if isinstance(letter.body, PromptBody):
         _check_id(tx, letter.body.message_id)
+        letter = msgspec.structs.replace(letter, body=in_order(tx, letter.receiver, letter.body))
     if letter.kind not in RUNTIME_KINDS:
         _check_room(tx, letter.receiver)
     failpoint("send.before")
     row = _insert(tx, letter)
     failpoint("send.inserted")
-    _tell(tx, row)
+    tell(tx, row)
     return Receipt(row.id, row.seq, new=True)
 
 
@@ -81,8 +81,7 @@ def _same(kind: str, stored: str, body: Body) -> bool:
     def essence(value: Body) -> object:
         if not isinstance(value, PromptBody):
             return value
-        parts = [msgspec.structs.replace(part, id="") for part in value.parts]
-        return (value.message_id, parts)
+        return [msgspec.structs.replace(part, id="", message_id="") for part in value.parts]
 
     return essence(decode_body(kind, stored)) == essence(body)
 
@@ -113,10 +112,11 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
     now = now_ms()
     identifier = new_id("inbox")
     sender = letter.sender
+    message_id = letter.body.message_id if isinstance(letter.body, PromptBody) else None
     seq = tx.insert(
         "INSERT INTO inbox (id, receiver_session, receiver_actor, sender_session, sender_actor,"
-        " sender_turn, kind, body, reply_to, key, wake, hops, state, created)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,'queued',?)",
+        " sender_turn, kind, body, reply_to, key, wake, hops, message_id, state, created)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,'queued',?)",
         (
             identifier,
             letter.receiver.session_id,
@@ -130,6 +130,7 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
             letter.key,
             int(letter.wake),
             letter.hops,
+            message_id,
             now,
         ),
     )
@@ -147,10 +148,11 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
         key=letter.key,
         wake=letter.wake,
         hops=letter.hops,
+        message_id=message_id,
     )
 
 
-def _tell(tx: Transaction, row: InboxRow) -> None:
+def tell(tx: Transaction, row: InboxRow) -> None:
     """A queued prompt is shown as OpenCode shows it: a user message already in the list."""
     tx.emit(
         Event(
@@ -241,6 +243,15 @@ def queued_in(db: Reader, session_id: str, actor_id: str | None) -> list[InboxRo
         (session_id, actor_id, actor_id),
     )
     return [row for raw in rows if (row := readable(raw)) is not None]
+
+
+def queued_as(db: Reader, session_id: str, message_id: str) -> InboxRow | None:
+    """The queued prompt of a session that is shown as the message `message_id`."""
+    row = db.one(
+        "SELECT * FROM inbox WHERE receiver_session = ? AND state = 'queued' AND message_id = ?",
+        (session_id, message_id),
+    )
+    return None if row is None else readable(row)
 
 
 def readable(raw: sqlite3.Row) -> InboxRow | None:
@@ -391,60 +402,3 @@ def hush(tx: Transaction, receiver: Address) -> None:
         " AND state = 'queued' AND kind != 'prompt'",
         (receiver.session_id, receiver.actor_id),
     )
-
-
-def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
-    """Take back a queued prompt or message.
-
-    Raises `ConflictError` once it was read: what an actor has heard cannot be unsaid, and
-    `UsageError` for what the runtime itself says.
-    """
-    row = get(tx, inbox_id)
-    if row.kind in RUNTIME_KINDS:
-        raise UsageError(f"message {inbox_id} is a {row.kind}, which only Roost itself takes back")
-    if not tx.run(
-        "UPDATE inbox SET state = 'rejected' WHERE id = ? AND state = 'queued'", (row.id,)
-    ):
-        raise ConflictError(f"message {inbox_id} was {row.state} already")
-    _tell_state(tx, msgspec.structs.replace(row, state="rejected"))
-    if isinstance(row.body, PromptBody):
-        tx.emit(
-            Event(
-                "message.removed",
-                {"sessionID": row.receiver.session_id, "messageID": row.body.message_id},
-                session_id=row.receiver.session_id,
-            )
-        )
-    return row
-
-
-def _tell_state(tx: Transaction, row: InboxRow) -> None:
-    tx.emit(
-        Event(
-            "inbox.updated",
-            {"sessionID": row.receiver.session_id, "id": row.id, "state": row.state},
-            session_id=row.receiver.session_id,
-        )
-    )
-
-
-def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> InboxRow:
-    """Replace what a queued prompt says; its place in the queue stays.
-
-    Raises `ConflictError` once it was read, `UsageError` if it is not a prompt.
-    """
-    row = get(tx, inbox_id)
-    if row.kind != "prompt" or not isinstance(row.body, PromptBody):
-        raise UsageError(f"message {inbox_id} is not a prompt")
-    body = msgspec.structs.replace(row.body, parts=parts)
-    if not tx.run(
-        "UPDATE inbox SET body = ? WHERE id = ? AND state = 'queued'",
-        (encode_body(body), row.id),
-    ):
-        raise ConflictError(f"message {inbox_id} was {row.state} already")
-    changed = msgspec.structs.replace(row, body=body)
-    for old in row.body.parts:
-        if old.id not in {part.id for part in parts}:
-            transcript.tell_removed(tx, old)
-    _tell(tx, changed)
-    return changed

@@ -63,6 +63,7 @@ class Accepted(Struct, frozen=True):
     """A prompt that is stored and will be answered."""
 
     message_id: str
+    """The id that the client chose, by which it is known; the message may have another."""
     inbox_id: str
     new: bool
     """False when the same prompt had been accepted before."""

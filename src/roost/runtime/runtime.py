@@ -20,6 +20,7 @@ from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
+from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
 from roost.permissions import asks, gate
@@ -224,11 +225,11 @@ class Runtime:
 
     async def withdraw(self, inbox_id: str) -> InboxRow:
         """Take back a queued prompt; `inbox_id` may be the id of its message."""
-        return await self.database.write(lambda tx: inbox.withdraw(tx, inbox_id))
+        return await self.database.write(lambda tx: changes.withdraw(tx, inbox_id))
 
     async def edit(self, inbox_id: str, parts: tuple[PromptPart, ...]) -> InboxRow:
         """Replace what a queued prompt says."""
-        return await self.database.write(lambda tx: inbox.edit(tx, inbox_id, parts))
+        return await self.database.write(lambda tx: changes.edit(tx, inbox_id, parts))
 
     # Turns
 

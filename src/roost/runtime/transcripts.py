@@ -7,7 +7,7 @@ import msgspec
 
 from roost.db.database import Database
 from roost.db.transaction import Reader
-from roost.inbox.conversation import Page, as_it_streams, find_message, read_page, read_turn
+from roost.inbox.conversation import Page, as_it_streams, find_message, read_answer, read_page
 from roost.sessions import store as sessions
 from roost.sessions.models import MAIN, Message
 
@@ -45,13 +45,13 @@ class Transcripts:
         page, texts = await self._with_texts(session_id, read)
         return msgspec.structs.replace(page, messages=as_it_streams(page.messages, texts))
 
-    async def of_turn(self, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
-        """The newest messages of the turn that took up a prompt; none while it is queued.
+    async def answer(self, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
+        """What stands after a prompt in the turn that took it up; at most the newest `limit`.
 
-        What other turns said before and after is left out, whichever process ran them.
+        What other turns said is left out, whichever process ran them.
         """
         messages, texts = await self._with_texts(
-            session_id, lambda db: read_turn(db, session_id, prompt_id, limit=limit)
+            session_id, lambda db: read_answer(db, session_id, prompt_id, limit=limit)
         )
         return as_it_streams(messages, texts)
 

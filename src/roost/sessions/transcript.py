@@ -284,6 +284,15 @@ def seq_in(db: Reader, session_id: str, message_id: str) -> int | None:
     return None if row is None else int(row["seq"])
 
 
+def newest_id(db: Reader, session_id: str, actor_id: str) -> str | None:
+    """The id of an actor's newest message: what comes next must sort after it."""
+    row = db.one(
+        "SELECT id FROM message WHERE session_id = ? AND actor_id = ? ORDER BY seq DESC LIMIT 1",
+        (session_id, actor_id),
+    )
+    return row["id"] if row else None
+
+
 def last_id(db: Reader, session_id: str) -> str | None:
     """The greatest message id of a session: new ids must sort after it."""
     row = db.one("SELECT max(id) AS id FROM message WHERE session_id = ?", (session_id,))

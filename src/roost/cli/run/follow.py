@@ -59,9 +59,8 @@ class Followed(Struct, frozen=True):
 class _Slice:
     """Which messages belong to the answer."""
 
-    def __init__(self, address: Address, message_id: str) -> None:
+    def __init__(self, address: Address) -> None:
         self._actor_id = address.actor_id
-        self._message_id = message_id
         self._known: set[str] = set()
 
     def takes(self, sighting: Sighting) -> bool:
@@ -86,15 +85,9 @@ class _Slice:
         return True
 
     def of(self, messages: list[Message]) -> list[Message]:
-        """The answer within `messages`: what stands after the prompt."""
-        ids = [message.info.id for message in messages]
-        if self._message_id in ids:
-            answer = messages[ids.index(self._message_id) + 1 :]
-        else:
-            first = next((i for i, one in enumerate(ids) if one in self._known), len(ids))
-            answer = messages[first:]
-        self._known.update(message.info.id for message in answer)
-        return answer
+        """All of `messages`, an answer as it is stored; they belong to it from now on."""
+        self._known.update(message.info.id for message in messages)
+        return messages
 
 
 class _Tasks:
@@ -139,7 +132,7 @@ class Follower:
         self._message_id = message_id
         self._news = news
         self._stop = stop
-        self._slice = _Slice(address, message_id)
+        self._slice = _Slice(address)
         self._troubles: list[Trouble] = []
 
     async def follow(self, show: Show) -> Followed:
@@ -198,7 +191,7 @@ class Follower:
         await show(seen)
 
     async def _snapshot(self) -> list[Sighting]:
-        messages = await self._runtime.transcripts.of_turn(
+        messages = await self._runtime.transcripts.answer(
             self._address.session_id, self._message_id, limit=SNAPSHOT
         )
         return sightings_in(self._slice.of(messages))

@@ -9,6 +9,7 @@ from roost.actors.models import Actor, Turn
 from roost.core.errors import NotFoundError, UsageError
 from roost.db.transaction import Reader
 from roost.inbox import store as inbox
+from roost.inbox.conversation import find_row
 from roost.inbox.models import Address, InboxRow, PromptBody
 from roost.runtime.attachments import Attachments
 from roost.runtime.models import PromptInput, PromptInputPart
@@ -88,8 +89,8 @@ async def withdraw_queued(call: Call[NoQuery, None]) -> MailView:
 
 async def _row(call: Call[NoQuery, EditBody] | Call[NoQuery, None], session: Session) -> InboxRow:
     inbox_id = call.path["inboxID"]
-    row = await call.service.runtime.database.read(lambda db: inbox.get(db, inbox_id))
-    if row.receiver.session_id != session.id:
+    row = await call.service.runtime.database.read(lambda db: find_row(db, session.id, inbox_id))
+    if row is None:
         raise NotFoundError(f"there is no message {inbox_id} in the queue of {session.id}")
     return row
 

@@ -9,6 +9,7 @@ from roost.actors import store as actors
 from roost.core.errors import BusyError, NotFoundError, UsageError
 from roost.db.transaction import Transaction
 from roost.inbox import store as inbox
+from roost.inbox.changes import withdraw
 from roost.inbox.conversation import Page, find_message
 from roost.inbox.models import Address
 from roost.server.cursors import ALL_ACTORS, PAGE_LIMIT, decode_cursor, encode_cursor
@@ -66,11 +67,11 @@ async def delete_message(call: Call[NoQuery, None]) -> bool:
 
     def delete(tx: Transaction) -> None:
         message = find_message(tx, session.id, message_id)
-        if transcript.seq_of(tx, message_id) is None:
-            inbox.withdraw(tx, message_id)
+        if (row := inbox.queued_as(tx, session.id, message.info.id)) is not None:
+            withdraw(tx, row.id)
             return
         _require_idle(tx, session.id, message)
-        transcript.remove_message(tx, session.id, message_id)
+        transcript.remove_message(tx, session.id, message.info.id)
 
     await call.service.runtime.database.write(delete)
     return True
