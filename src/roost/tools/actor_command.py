@@ -245,7 +245,7 @@ class _Splitter:
             refuse(f"command: no line holds only {match['end']}, which ends the here-document")
         body, end = found
         rest, _, _ = self._line[match.end() :].partition("\n")
-        self._line = f"{self._line[: match.end()]}{rest}\n{self._line[end:]}"
+        self._line = f"{self._line[: match.end()]}{rest}{self._line[end:]}"
         self._at = match.end()
         return body
 
@@ -260,7 +260,7 @@ class _Splitter:
 def _body(line: str, match: re.Match[str]) -> tuple[str, int] | None:
     """The text of a here-document and where the line that ends it ends."""
     begin = line.find("\n", match.end()) + 1
-    end = re.compile(rf"^[ \t]*{re.escape(match['end'])}[ \t]*$", re.MULTILINE)
+    end = re.compile(rf"^[ \t]*{re.escape(match['end'])}[ \t\r]*$", re.MULTILINE)
     if not begin or not (found := end.search(line, begin)):
         return None
     return line[begin : max(begin, found.start() - 1)], found.end()
