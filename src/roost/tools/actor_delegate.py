@@ -114,9 +114,8 @@ async def _result(order: Run, child: Spawned, context: ToolContext) -> ToolOutpu
             output = _inline(finished, child, context)
             return ToolOutput(output, title, metadata, stored=finished.stored)
         case "timeout":
-            words = (
-                f"{actor_id} has not ended after {actor_words.since(timeout / 1000)}. {_GOES_ON}"
-            )
+            limit = actor_words.since(timeout / 1000)
+            words = f"{actor_id} has not ended within {limit}. {_GOES_ON}"
         case "steered":
             words = f"The user spoke to you while you waited for {actor_id}. {_GOES_ON}"
         case "cancelled":

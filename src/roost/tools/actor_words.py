@@ -139,9 +139,8 @@ def listing(views: Sequence[ActorView], sent: Sequence[SentView]) -> str:
 
 def _sent(message: SentView) -> str:
     text = as_data(line(message.text, _MESSAGE))
-    return (
-        f"- {message.inbox_id} to {message.to}: {message.state}, {since(message.age)} ago: {text}"
-    )
+    state = f"{message.state}, sent {since(message.age)} ago"
+    return f"- {message.inbox_id} to {message.to} ({state}): {text}"
 
 
 def model_list(models: Iterable[ModelView]) -> str:
