@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import httpx2
 import pytest
 from server_stage import Served, served
 
-from roost.core.errors import ConfigError
+from roost.core.errors import ConfigError, TooLargeError
+from roost.runtime.attachments import PROMPT_LIMIT
 from roost.server.auth import Secret, require_password
+from roost.server.bodies import WORDS_LIMIT, check_words
 from roost.server.origins import Origins
 
 EVIL = "http://evil.test"
@@ -359,3 +362,60 @@ def test_a_secret_is_compared_as_bytes() -> None:
     assert secret.accepts(basic("opencode", "pässword"))
     assert not secret.accepts("Bearer passwo\udc80rd")
     assert not secret.accepts("Bearer pässword2")
+
+
+def test_who_sends_too_much_reads_the_answer_and_meets_no_closed_connection(
+    tmp_path: Path,
+) -> None:
+    """More than any buffer between the two holds, all of it sent before anything is read."""
+
+    def exchange(stage: Served, head: str) -> str:
+        size = 32 * 1024 * 1024
+        host, port = "127.0.0.1", stage.place.port or 0
+        with socket.create_connection((host, port), timeout=20) as line:
+            start = f"POST /session HTTP/1.1\r\nHost: {host}:{port}\r\n{head}"
+            line.sendall(f"{start}Content-Length: {size}\r\n\r\n".encode())
+            line.sendall(b" " * size)
+            received = b""
+            while piece := line.recv(65_536):
+                received += piece
+        return received.decode()
+
+    async def check(stage: Served) -> None:
+        known = f"Content-Type: application/json\r\nAuthorization: Bearer {stage.place.token}\r\n"
+        large = await asyncio.to_thread(exchange, stage, known)
+        assert large.startswith("HTTP/1.1 413 ")
+        assert "the body is larger than 100000 bytes" in large
+        stranger = await asyncio.to_thread(exchange, stage, "")
+        assert stranger.startswith("HTTP/1.1 401 ")
+        assert "does not carry the server's secret" in stranger
+
+    on_server(tmp_path, check, body_limit=100_000)
+
+
+def test_a_prompt_of_more_words_than_any_model_takes_is_refused_with_the_limit(
+    tmp_path: Path,
+) -> None:
+    async def check(stage: Served) -> None:
+        session_id = await stage.session()
+        refused = await stage.prompt(session_id, "a" * (PROMPT_LIMIT + 1))
+        assert refused.status_code == 413
+        assert str(PROMPT_LIMIT) in refused.json()["data"]["message"]
+        huge = await stage.prompt(session_id, "a" * 40_000_000)
+        assert huge.status_code == 413
+        assert str(WORDS_LIMIT) in huge.json()["data"]["message"]
+        assert await stage.texts(session_id) == []
+        assert (await stage.prompt(session_id, "b" * 100_000)).status_code == 200
+
+    on_server(tmp_path, check)
+
+
+@pytest.mark.parametrize("attached", [b"", b'"url":"data:text/plain;base64,%s"' % (b"A" * 9_000)])
+def test_attachments_do_not_count_as_words(attached: bytes) -> None:
+    size = WORDS_LIMIT - 100
+    check_words(b'{"text":"' + b"a" * size + b'",' + attached * 3 + b"}")
+    with pytest.raises(TooLargeError):
+        check_words(b'{"text":"' + b"a" * (size + 200) + b'",' + attached * 3 + b"}")
+    with pytest.raises(TooLargeError):
+        check_words(b" " * (WORDS_LIMIT + 1))
+    check_words(b" " * 50 + b'"data:' + b"a" * (2 * WORDS_LIMIT))

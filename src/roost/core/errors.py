@@ -22,6 +22,10 @@ class UsageError(RoostError):
     exit_code = 2
 
 
+class TooLargeError(UsageError):
+    """What was given is larger than its limit; the words tell the limit."""
+
+
 class ConfigError(UsageError):
     """A configuration file cannot be read or holds a value that is not allowed."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, assert_never
 from urllib.parse import parse_qs, unquote, unquote_to_bytes, urlsplit
 
-from roost.core.errors import RoostError, UsageError
+from roost.core.errors import RoostError, TooLargeError, UsageError
 from roost.core.ids import new_id
 from roost.core.text import clean, cut
 from roost.inbox.models import PromptPart
@@ -25,6 +25,8 @@ TEXT_LIMIT: Final = 50 * 1024
 """Characters of a text file that go into the prompt; the model reads the rest by itself."""
 ENTRIES: Final = 500
 """Names of a folder that go into the prompt."""
+PROMPT_LIMIT: Final = 4 * 1024 * 1024
+"""Characters of all that a prompt says in words: more than any model takes in."""
 PARTS_LIMIT: Final = 200
 
 
@@ -40,8 +42,10 @@ class Attachments:
     async def parts(self, given: PromptInput) -> tuple[PromptPart, ...]:
         """What is to be stored of `given`.
 
-        Raises `UsageError` for a prompt that says nothing, and for a file that cannot be sent.
+        Raises `UsageError` for a prompt that says nothing, and for a file that cannot be sent;
+        `TooLargeError` for more words than `PROMPT_LIMIT`.
         """
+        _check_length(given)
         if len(given.parts) > PARTS_LIMIT:
             raise UsageError(f"a prompt has at most {PARTS_LIMIT} parts")
         if not any(_has_substance(part) for part in given.parts):
@@ -124,6 +128,16 @@ class Attachments:
             url=url,
             filename=clean(part.filename or Path(name).name),
             source=part.source,
+        )
+
+
+def _check_length(given: PromptInput) -> None:
+    said = sum(len(part.text) for part in given.parts if isinstance(part, TextInput))
+    said += len(given.system or "")
+    if said > PROMPT_LIMIT:
+        raise TooLargeError(
+            f"the prompt has {said} characters, and more than {PROMPT_LIMIT} cannot be sent",
+            hint="Put the text into a file and name the file: the model reads what it needs of it.",
         )
 
 

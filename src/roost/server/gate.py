@@ -8,6 +8,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from roost.server.auth import Secret
+from roost.server.lingering import answer_early
 from roost.server.origins import Origins, preflight_headers, shared_headers
 from roost.server.problems import RefusalError, answered
 
@@ -33,6 +34,7 @@ class Gate:
         if scope["type"] != "http":
             return
         headers = Headers(scope=scope)
+        shared = self._shared(headers)
         try:
             answer = self._preflight(scope, headers)
             self._check(scope, headers, needs_secret=answer is None)
@@ -41,11 +43,12 @@ class Gate:
             answer = Response(
                 problem.body,
                 problem.status,
-                # Whatever such a client still has to send is not read.
+                # Whatever such a client still has to send is dropped.
                 headers={**problem.headers, "Connection": "close"},
                 media_type="application/json",
             )
-        shared = self._shared(headers)
+            await answer_early(answer, scope, receive, _adding(send, shared))
+            return
         if answer is not None:
             await answer(scope, receive, _adding(send, shared))
         else:

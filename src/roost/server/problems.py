@@ -18,6 +18,7 @@ from roost.core.errors import (
     RoostError,
     StaleFenceError,
     StorageError,
+    TooLargeError,
     UsageError,
 )
 from roost.llm.models import ModelError
@@ -88,6 +89,7 @@ REFUSALS: Final = {
 _STATUS: Final[tuple[tuple[type[Exception], int, str], ...]] = (
     (NotFoundError, 404, "NotFoundError"),
     (ConfigError, 400, "ConfigError"),
+    (TooLargeError, 413, "BodyTooLargeError"),
     (UsageError, 400, "BadRequestError"),
     (BusyError, 409, "BusyError"),
     (ConflictError, 409, "ConflictError"),

@@ -1,10 +1,8 @@
 """From a table of endpoints to an ASGI app: decoding, the handler, encoding, every error."""
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
-from typing import Any, Final, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -14,12 +12,13 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from roost.core.errors import UsageError
+from roost.server.bodies import UnreadBodyError, check_words, read_body
 from roost.server.endpoint import DIRECTORY_HEADER, Call, Endpoint, Reply, Streamed, is_streamed
+from roost.server.lingering import answer_early
 from roost.server.problems import EXPECTED, RefusalError, answered
 from roost.server.service import Service
 
 logger = logging.getLogger(__name__)
-_CLOSE: Final = {"Connection": "close"}
 _encoder = msgspec.json.Encoder()
 
 
@@ -67,6 +66,9 @@ class _Resource:
             response = answer if isinstance(answer, Streamed) else _response(answer)
         except ClientDisconnect:
             return
+        except UnreadBodyError as error:
+            await answer_early(_problem(error), scope, receive, send)
+            return
         except EXPECTED as error:
             response = _problem(error)
         except Exception as error:
@@ -108,6 +110,7 @@ class _Resource:
         decoder = self._decoders.get(endpoint.method)
         if decoder is None:
             return None
+        check_words(data)
         if not data:
             if endpoint.body_optional:
                 return None
@@ -131,35 +134,6 @@ def _query(kind: type[Struct], request: Request) -> Struct:
         return msgspec.convert(dict(request.query_params), kind, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(f"the query is not what this route takes: {error}") from error
-
-
-async def read_body(request: Request, limit: int, silence: float) -> bytes:
-    """The whole body.
-
-    Raises `RefusalError` when it is larger than `limit` bytes or stalls for `silence` seconds.
-    """
-    too_large = RefusalError(413, f"the body is larger than {limit} bytes", headers=_CLOSE)
-    declared = request.headers.get("content-length", "0")
-    if not declared.isdecimal() or int(declared) > limit:
-        raise too_large
-    pieces: list[bytes] = []
-    size = 0
-    async with aclosing(request.stream()) as stream:
-        while (piece := await _next(stream, silence)) is not None:
-            pieces.append(piece)
-            size += len(piece)
-            if size > limit:
-                raise too_large
-    return b"".join(pieces)
-
-
-async def _next(stream: AsyncGenerator[bytes, None], silence: float) -> bytes | None:
-    try:
-        async with asyncio.timeout(silence):
-            return await anext(stream, None)
-    except TimeoutError as error:
-        words = "the rest of the body did not come"
-        raise RefusalError(408, words, headers=_CLOSE) from error
 
 
 def _response(answer: Any) -> Response:
