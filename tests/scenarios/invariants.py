@@ -26,19 +26,31 @@ def assert_rows_are_sound(house: Household) -> None:
     assert house.rows("PRAGMA foreign_key_check") == []
     assert house.rows("SELECT actor_id FROM actor WHERE status = 'running' AND owner IS NULL") == []
     delivered = house.rows(
-        "SELECT i.seq AS place, m.seq AS at, i.message_id AS id, m.id AS found FROM inbox i"
+        "SELECT i.receiver_session || '/' || i.receiver_actor AS receiver, m.seq AS at,"
+        " m.id AS found FROM inbox i"
         " LEFT JOIN message m ON m.id = i.message_id"
         " WHERE i.state = 'delivered' ORDER BY i.receiver_session, i.receiver_actor, i.seq"
     )
     assert all(row["found"] for row in delivered)
-    order = [row["at"] for row in delivered]
-    by_session = house.rows("SELECT DISTINCT receiver_session FROM inbox")
-    if len(by_session) == 1:
+    for receiver in {row["receiver"] for row in delivered}:
+        order = [row["at"] for row in delivered if row["receiver"] == receiver]
         assert order == sorted(order)
+    assert_notices_are_exact(house)
     prompts = house.rows(
         "SELECT message_id FROM inbox WHERE kind = 'prompt' AND state = 'delivered'"
     )
     assert len({row["message_id"] for row in prompts}) == len(prompts)
+
+
+def assert_notices_are_exact(house: Household) -> None:
+    """Each turn of a child that came out somehow gave its parent one notice of that, no more."""
+    ended = house.rows(
+        "SELECT t.id FROM turn t JOIN actor a"
+        " ON a.session_id = t.session_id AND a.actor_id = t.actor_id"
+        " WHERE a.parent_actor_id IS NOT NULL AND t.outcome IS NOT NULL"
+    )
+    told = house.rows("SELECT key FROM inbox WHERE kind = 'notice' AND key LIKE 'turn:%'")
+    assert sorted(row["key"] for row in told) == sorted(f"turn:{row['id']}" for row in ended)
 
 
 def assert_nothing_open(house: Household) -> None:

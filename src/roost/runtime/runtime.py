@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from roost.actors import family, turn_store
 from roost.actors import store as actors
-from roost.actors import turn_store
 from roost.actors.cancel import cancel_session, stop
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
@@ -35,7 +35,7 @@ from roost.runtime.transcripts import Transcripts
 from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
-from roost.sessions.models import MAIN, NewSession, Session
+from roost.sessions.models import NewSession, Session
 from roost.tools.answer_format import check_format
 from roost.workspace.project import project_of
 
@@ -162,16 +162,18 @@ class Runtime:
         session_id: str,
         given: PromptInput,
         *,
-        actor_id: str = MAIN,
+        actor_id: str | None = None,
         idle_only: bool = False,
         news: tuple[Event, ...] = (),
     ) -> Accepted:
         """Accept a prompt: once this returns it is stored and will be answered.
 
+        It is for the actor `actor_id`, or for the one that fronts the session.
         With `idle_only` a busy actor refuses it with `BusyError`; otherwise it steers the running
         turn at its next step. `news` is told with its commit, unless it was accepted before.
         """
-        address = Address(session_id, actor_id)
+        named = await self.named(session_id, actor_id)
+        address = named.address
         body = await self._body(address, given)
 
         def accept(tx: Transaction) -> Accepted:
@@ -194,7 +196,7 @@ class Runtime:
         accepted = await self.database.write(accept)
         if not given.no_reply:
             self.scheduler.wake(address)
-        if accepted.new and actor_id == MAIN:
+        if accepted.new and named.fronts:
             self._titles.consider(session_id, body)
         return accepted
 
@@ -219,9 +221,10 @@ class Runtime:
             format=given.format,
         )
 
-    async def queue(self, session_id: str, actor_id: str = MAIN) -> list[InboxRow]:
+    async def queue(self, session_id: str, actor_id: str | None = None) -> list[InboxRow]:
         """What waits for an actor, in the order it will be read."""
-        return await self.database.read(lambda db: inbox.queued(db, Address(session_id, actor_id)))
+        address = (await self.named(session_id, actor_id)).address
+        return await self.database.read(lambda db: inbox.queued(db, address))
 
     async def withdraw(self, inbox_id: str) -> InboxRow:
         """Take back a queued prompt; `inbox_id` may be the id of its message."""
@@ -237,7 +240,7 @@ class Runtime:
         self,
         session_id: str,
         *,
-        actor_id: str = MAIN,
+        actor_id: str | None = None,
         turn_id: str | None = None,
         mode: CancelMode = "forced",
         tree: bool = False,
@@ -247,7 +250,7 @@ class Runtime:
         What works in the background goes on, and its news waits until a person speaks to the actor.
         False when nothing is at work, or it is not `turn_id` that runs.
         """
-        address = Address(session_id, actor_id)
+        address = (await self.named(session_id, actor_id)).address
         return bool(
             await self.database.write(
                 lambda tx: stop(tx, address, mode, turn_id=turn_id, tree=tree)
@@ -269,9 +272,9 @@ class Runtime:
                 except TimeoutError:
                     await self.scheduler.recover(session_id)
 
-    async def wait_idle(self, session_id: str, actor_id: str = MAIN) -> Actor:
+    async def wait_idle(self, session_id: str, actor_id: str | None = None) -> Actor:
         """Wait until the actor sleeps, and give it."""
-        address = Address(session_id, actor_id)
+        address = (await self.named(session_id, actor_id)).address
         with self.bus.subscribe(_about_turns(session_id)) as news:
             while True:
                 actor = await self.actor(address)
@@ -281,6 +284,28 @@ class Runtime:
                     await asyncio.wait_for(news.batch(), _POLL_SECONDS)
                 except TimeoutError:
                     await self.scheduler.recover(session_id)
+
+    async def wait_tree(self, address: Address, result: TurnResult) -> TurnResult:
+        """Wait until the actor and all below it are at rest, after the turn of `result`.
+
+        The result of the actor's last turn: it may have been woken by what others reported.
+        """
+
+        def look(db: Reader) -> tuple[bool, Turn]:
+            actor = actors.get(db, address)
+            busy = actor.status != "idle" or bool(family.descendants(db, address, at_work=True))
+            last = turn_store.find_turn(db, address, actor.turns)
+            return busy, last or result.turn
+
+        with self.bus.subscribe(lambda event: event.type in _TURN_NEWS) as news:
+            while True:
+                busy, turn = await self.database.read(look)
+                if not busy:
+                    return result if turn.id == result.turn.id else await self._result(turn)
+                try:
+                    await asyncio.wait_for(news.batch(), _POLL_SECONDS)
+                except TimeoutError:
+                    await self.scheduler.recover(address.session_id)
 
     async def _result(self, turn: Turn) -> TurnResult:
         message_id = turn.result_message_id
@@ -296,6 +321,10 @@ class Runtime:
     async def actor(self, address: Address) -> Actor:
         """The actor at that address. Raises `NotFoundError`."""
         return await self.database.read(lambda db: actors.get(db, address))
+
+    async def named(self, session_id: str, actor_id: str | None = None) -> Actor:
+        """The actor of that id in a session, or the one that fronts it. Raises `NotFoundError`."""
+        return await self.database.read(lambda db: actors.named(db, session_id, actor_id))
 
     async def resume_session(self, session_id: str) -> None:
         """Close interrupted turns of a session, and go on with the mail that waits in it."""

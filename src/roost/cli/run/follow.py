@@ -30,7 +30,7 @@ from roost.events.types import Delta, Event
 from roost.inbox.models import Address
 from roost.runtime.models import TurnResult
 from roost.runtime.runtime import Runtime
-from roost.sessions.models import MAIN, AssistantInfo, Info, Message
+from roost.sessions.models import AssistantInfo, Info, Message, agent_id_of
 
 POLL_SECONDS: Final = 0.3
 WINDOW_SECONDS: Final = 0.016
@@ -60,7 +60,7 @@ class _Slice:
     """Which messages belong to the answer."""
 
     def __init__(self, address: Address) -> None:
-        self._actor_id = address.actor_id
+        self._agent_id = agent_id_of(address.session_id, address.actor_id)
         self._known: set[str] = set()
 
     def takes(self, sighting: Sighting) -> bool:
@@ -77,7 +77,7 @@ class _Slice:
 
     def _joins(self, info: Info) -> bool:
         """A message that is complete when first seen is an older one that was mended."""
-        if not isinstance(info, AssistantInfo) or (info.agent_id or MAIN) != self._actor_id:
+        if not isinstance(info, AssistantInfo) or info.agent_id != self._agent_id:
             return False
         if info.time.completed is not None:
             return False
@@ -166,7 +166,10 @@ class Follower:
     async def _ended(self) -> Followed:
         try:
             session_id = self._address.session_id
-            return Followed(await self._runtime.wait_turn(session_id, self._message_id))
+            result = await self._runtime.wait_turn(session_id, self._message_id)
+            if result.turn.outcome != "success":
+                await self._runtime.abort(session_id, actor_id=self._address.actor_id, tree=True)
+            return Followed(await self._runtime.wait_tree(self._address, result))
         except NotFoundError:
             return Followed()
         except RoostError as error:
@@ -202,7 +205,8 @@ class Follower:
             return None
         if not self._runs_here:
             return Followed(left=True)
-        await self._runtime.abort(self._address.session_id, actor_id=self._address.actor_id)
+        address = self._address
+        await self._runtime.abort(address.session_id, actor_id=address.actor_id, tree=True)
         return None
 
     async def _withdraw(self) -> bool:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from roost.actors.models import RetryStatus
 from roost.events.types import Delta, Event
-from roost.sessions.models import MAIN, AssistantInfo, Info, Message
+from roost.sessions.models import AssistantInfo, Info, Message
 from roost.sessions.parts import Part
 
 
@@ -70,7 +70,7 @@ class Stale(Struct, frozen=True):
 Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Stale
 
 
-def sighting_of(event: Event, actor_id: str = MAIN) -> Sighting | None:
+def sighting_of(event: Event, actor_id: str) -> Sighting | None:
     """What `event` shows of the actor's turn, if anything."""
     if isinstance(event, Delta):
         return Words(event.place.message_id, event.place.part_id, event.text)

@@ -28,7 +28,7 @@ from roost.core.errors import RoostError
 from roost.inbox.models import Address
 from roost.runtime.models import FileInput, PromptInput
 from roost.runtime.runtime import Runtime
-from roost.sessions.models import MAIN, Session
+from roost.sessions.models import Session
 from roost.sessions.parts import StepFinishPart
 
 logger = logging.getLogger(__name__)
@@ -93,7 +93,8 @@ async def _in_runtime(begun: _Begun, stop: Stop) -> Ended:
         screen = begun.last.screen = _screen(options, session, stop)
         await _tell_notes(runtime, session, begun, screen)
         logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
-        run = _Run(runtime, session, begun.last, stop)
+        address = (await runtime.named(session.id)).address
+        run = _Run(runtime, address, begun.last, stop)
         try:
             return await run.go(await _checked(runtime, session, begun))
         finally:
@@ -145,7 +146,8 @@ async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptI
     screen, prompt = begun.last.screen, begun.prompt
     assert screen is not None
     project = await runtime.project_of(session.id)
-    _, name = await runtime.worlds.choice(project, prompt, Address(session.id, MAIN))
+    address = (await runtime.named(session.id)).address
+    _, name = await runtime.worlds.choice(project, prompt, address)
     model = runtime.worlds.names.resolve(project, name.ref)
     check_price(model, begun.options.max_cost)
     for warning in unseen((p for p in prompt.parts if isinstance(p, FileInput)), model):
@@ -156,11 +158,10 @@ async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptI
 class _Run:
     """One prompt in one session."""
 
-    def __init__(self, runtime: Runtime, session: Session, last: LastWords, stop: Stop) -> None:
+    def __init__(self, runtime: Runtime, address: Address, last: LastWords, stop: Stop) -> None:
         assert last.screen is not None
         self._runtime = runtime
-        self._session = session
-        self._address = Address(session.id, MAIN)
+        self._address = address
         self._screen = last.screen
         self._last = last
         self._stop = stop
@@ -171,14 +172,14 @@ class _Run:
     async def go(self, prompt: PromptInput) -> Ended:
         """Send `prompt`, show what follows, and tell how it ended. Raises `RoostError`."""
         followed = await self._follow(prompt)
-        self._last.session_id = self._session.id if self.heard else None
+        self._last.session_id = self._address.session_id if self.heard else None
         end = await self._last.finish(followed, self._stop)
         if not followed.gave_up:
             await self._linger()
         return end
 
     async def _follow(self, prompt: PromptInput) -> Followed:
-        session_id = self._session.id
+        session_id = self._address.session_id
         bus = self._runtime.bus
         with bus.subscribe(lambda event: event.session_id in {session_id, None}) as news:
             if self._stop.cause is not None:
@@ -211,7 +212,7 @@ class _Run:
         await self._screen.note(
             "another prompt waits in this session; it is answered before the end"
         )
-        waiting = asyncio.create_task(self._runtime.wait_idle(self._session.id))
+        waiting = asyncio.create_task(self._runtime.wait_idle(self._address.session_id))
         stopped = asyncio.create_task(self._stop.asked.wait())
         try:
             await asyncio.wait({waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
