@@ -4,13 +4,14 @@ Everything answers None without git, outside of a repository, or when git takes 
 here runs what a repository's own configuration could name: no hooks, file-system monitors, pagers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from roost.core.errors import NotFoundError
+from roost.core.text import clean
 from roost.workspace.program import quiet_environment, run_program
 
 _SAFE: Final = (
@@ -116,10 +117,42 @@ class Git:
         return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
+class GitAnswer(Struct, frozen=True):
+    """What came of a git command."""
+
+    code: int | None
+    """None: it lasted too long, printed too much, or git is not installed."""
+    output: bytes
+    """Both streams, in order."""
+
+    @property
+    def words(self) -> str:
+        """What git says of its failure, in one line."""
+        lines = clean(self.output.decode("utf-8", "replace")).strip().splitlines()
+        told = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+        return told[-1].partition(": ")[2] or told[-1] if told else "no answer from git"
+
+
 async def git_output(
     directory: Path, arguments: Sequence[str], *, timeout: float, limit: int = _LIMIT
 ) -> bytes | None:
     """What `git` prints in `directory`; None if it fails, lasts too long or prints too much."""
+    answer = await ask_git(directory, arguments, timeout=timeout, limit=limit)
+    return answer.output if answer.code == 0 else None
+
+
+async def ask_git(
+    directory: Path,
+    arguments: Sequence[str],
+    *,
+    timeout: float,
+    limit: int = _LIMIT,
+    settings: Mapping[str, str] | None = None,
+) -> GitAnswer:
+    """Run `git` in `directory`, for at most `timeout` seconds, and give how it ended.
+
+    `settings` hold in place of what any configuration says.
+    """
     output = bytearray()
 
     def take(data: bytes) -> bool:
@@ -130,7 +163,10 @@ async def git_output(
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
+        "GIT_CONFIG_COUNT": str(len(settings or {})),
     }
+    for number, (name, value) in enumerate((settings or {}).items()):
+        environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     try:
         code = await run_program(
             ["git", *_SAFE, *arguments],
@@ -139,9 +175,9 @@ async def git_output(
             enough=take,
             environment=environment,
         )
-    except NotFoundError:
-        return None
-    return bytes(output) if code == 0 else None
+    except NotFoundError as error:
+        return GitAnswer(None, error.message.encode())
+    return GitAnswer(code, bytes(output))
 
 
 def _parsed(text: str) -> list[FileStatus]:
