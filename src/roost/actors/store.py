@@ -145,6 +145,24 @@ def get(db: Reader, address: Address) -> Actor:
     return actor
 
 
+def front(db: Reader, session_id: str) -> Actor:
+    """The actor whose state is the session's, and whom a person means who names no other.
+
+    Raises `NotFoundError`.
+    """
+    row = db.one("SELECT * FROM actor WHERE session_id = ? AND fronts = 1", (session_id,))
+    if row is None:
+        raise NotFoundError(f"no actor fronts the session {session_id}")
+    return actor_from_row(row)
+
+
+def named(db: Reader, session_id: str, actor_id: str | None) -> Actor:
+    """The actor of that id, or the one that fronts the session. Raises `NotFoundError`."""
+    if actor_id is None:
+        return front(db, session_id)
+    return get(db, Address(session_id, actor_id))
+
+
 def of_session(db: Reader, session_id: str) -> list[Actor]:
     """Every actor of a session, in the order they were registered."""
     rows = db.all(

@@ -144,7 +144,7 @@ def _sessions(parser: Parser) -> None:
     _place(listing, "list those of this folder's project")
     show = add("show", "show what was said and done in a session")
     _which(show)
-    show.add_argument("--actor", default="main", metavar="NAME", help="whose messages")
+    show.add_argument("--actor", metavar="NAME", help="whose messages (default: the first actor's)")
     _at_most(show, 100, "messages")
     show.add_argument("--full", action="store_true", help="do not shorten long texts")
     show.add_argument("--thinking", action="store_true", help="show the model's reasoning too")

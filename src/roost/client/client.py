@@ -14,7 +14,7 @@ from roost.client.models import Health, RawMessage, ServerEvent, ServerPlace, Un
 from roost.core.ids import new_id
 from roost.permissions.models import Reply
 from roost.runtime.models import PromptInput, PromptInputPart, TextInput
-from roost.sessions.models import MAIN, Message, Session
+from roost.sessions.models import Message, Session
 from roost.tasks.models import TodoItem
 
 _TRIES: Final = 5
@@ -93,7 +93,7 @@ class Client:
         """The actors of the session."""
         return await self._connection.ask("GET", f"/session/{session_id}/actors", list[Actor])
 
-    async def turns(self, session_id: str, actor_id: str = MAIN) -> list[Turn]:
+    async def turns(self, session_id: str, actor_id: str | None = None) -> list[Turn]:
         """The turns of an actor, the oldest first."""
         path = f"/session/{session_id}/turns"
         return await self._connection.ask("GET", path, list[Turn], query={"agent_id": actor_id})
@@ -103,7 +103,7 @@ class Client:
     async def messages(
         self,
         session_id: str,
-        actor_id: str = MAIN,
+        actor_id: str | None = None,
         *,
         limit: int | None = None,
         before: str | None = None,
@@ -121,7 +121,7 @@ class Client:
         self,
         session_id: str,
         given: PromptInput | str,
-        actor_id: str = MAIN,
+        actor_id: str | None = None,
         *,
         cancel_when_gone: bool = False,
     ) -> Message:
@@ -145,7 +145,7 @@ class Client:
         raise AssertionError  # the last try returns or raises
 
     async def prompt_async(
-        self, session_id: str, given: PromptInput | str, actor_id: str = MAIN
+        self, session_id: str, given: PromptInput | str, actor_id: str | None = None
     ) -> str:
         """Leave a prompt with an actor, busy or not, and give the id of its message.
 
@@ -167,7 +167,7 @@ class Client:
     async def abort(
         self,
         session_id: str,
-        actor_id: str = MAIN,
+        actor_id: str | None = None,
         *,
         turn_id: str | None = None,
         mode: CancelMode = "forced",
@@ -178,7 +178,7 @@ class Client:
 
     # The queue
 
-    async def queue(self, session_id: str, actor_id: str = MAIN) -> list[dict[str, Any]]:
+    async def queue(self, session_id: str, actor_id: str | None = None) -> list[dict[str, Any]]:
         """What waits for an actor, in the order it will be heard."""
         path = f"/session/{session_id}/queue"
         query = {"agent_id": actor_id}

@@ -17,7 +17,7 @@ from roost.inbox.order import placed_last
 from roost.inbox.render import render
 from roost.inbox.store import as_message, mark_delivered, provenance, take_queued
 from roost.sessions import transcript
-from roost.sessions.models import MAIN, Message, MessageTime, ModelName, UserInfo
+from roost.sessions.models import Message, MessageTime, ModelName, UserInfo, agent_id_of
 from roost.sessions.parts import TextPart
 
 DRAIN_LIMIT: Final = 100
@@ -64,7 +64,7 @@ def _together(
         time=MessageTime(created=now_ms()),
         agent=agent,
         model=model,
-        agent_id=None if receiver.actor_id == MAIN else receiver.actor_id,
+        agent_id=agent_id_of(receiver.session_id, receiver.actor_id),
         provenance=provenance(rows),
     )
     parts = tuple(

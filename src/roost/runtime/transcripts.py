@@ -5,11 +5,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from roost.actors import store as actors
 from roost.db.database import Database
 from roost.db.transaction import Reader
 from roost.inbox.conversation import Page, as_it_streams, find_message, read_answer, read_page
 from roost.sessions import store as sessions
-from roost.sessions.models import MAIN, Message
+from roost.sessions.models import Message
 
 _LOOKS: Final = 3
 """How often messages are read again because a step ended while they were read."""
@@ -27,12 +28,15 @@ class Transcripts:
     async def page(
         self,
         session_id: str,
-        actor_id: str | None = MAIN,
+        actor_id: str | None = None,
         *,
+        everybody: bool = False,
         limit: int | None = None,
         before: str | None = None,
     ) -> Page:
-        """The messages of one actor (None: of all), oldest first; queued prompts come last.
+        """The messages of an actor, oldest first; queued prompts come last.
+
+        Of the one that fronts the session where none is named; with `everybody` of all.
 
         With `limit` only the newest so many; with `before`, a message id, only older ones. Text
         that streams in this process is there to its last letter when this returns.
@@ -40,7 +44,10 @@ class Transcripts:
 
         def read(db: Reader) -> Page:
             sessions.get(db, session_id)
-            return read_page(db, session_id, actor_id, limit=limit, before=before)
+            whose = None
+            if not everybody:
+                whose = actor_id or actors.front(db, session_id).actor_id
+            return read_page(db, session_id, whose, limit=limit, before=before)
 
         page, texts = await self._with_texts(session_id, read)
         return msgspec.structs.replace(page, messages=as_it_streams(page.messages, texts))

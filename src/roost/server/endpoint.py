@@ -26,7 +26,7 @@ from starlette.types import Receive, Send
 
 from roost.runtime.project import Project
 from roost.server.service import Service
-from roost.sessions.models import MAIN, Session
+from roost.sessions.models import Session
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 DIRECTORY_HEADER: Final = "x-opencode-directory"
@@ -43,7 +43,8 @@ class NoQuery(Struct, frozen=True):
 class ActorQuery(Struct, frozen=True):
     """Which actor of the session is meant."""
 
-    agent_id: str = MAIN
+    agent_id: str | None = None
+    """None: the one that fronts the session."""
 
 
 class Call(Generic[Q, B]):

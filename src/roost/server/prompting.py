@@ -35,7 +35,7 @@ def check_ids(given: PromptInput) -> None:
 async def accept(
     runtime: Runtime,
     session_id: str,
-    actor_id: str,
+    actor_id: str | None,
     given: PromptInput,
     news: tuple[Event, ...] = (),
 ) -> Accepted:
@@ -55,7 +55,7 @@ async def accept(
 async def leave(
     runtime: Runtime,
     session_id: str,
-    actor_id: str,
+    actor_id: str | None,
     given: PromptInput,
     *,
     idle_only: bool = False,
@@ -112,7 +112,7 @@ async def _last_said(runtime: Runtime, turn: Turn) -> Message | None:
     return said[0] if said and said[0].info.time.created >= turn.started else None
 
 
-async def abandon(runtime: Runtime, session_id: str, actor_id: str, message_id: str) -> None:
+async def abandon(runtime: Runtime, session_id: str, actor_id: str | None, message_id: str) -> None:
     """Stop the turn that took up a prompt, or take the prompt back if none has."""
     row = await _row(runtime, message_id)
     if row.turn_id is None:

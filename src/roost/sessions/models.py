@@ -11,7 +11,15 @@ from roost.core.wire_names import wire_name
 from roost.sessions.parts import Part, Tokens
 
 MAIN: Final = "main"
-"""The actor id of a session's first actor."""
+"""The actor id of a session's first actor, unless the session is a peer's: then it is its own."""
+
+
+def agent_id_of(session_id: str, actor_id: str) -> str | None:
+    """How a message on the wire names its actor: not at all if the actor fronts its session.
+
+    Where rows of actors can be asked, they say who does (`Actor.fronts`).
+    """
+    return None if actor_id in {MAIN, session_id} else actor_id
 
 
 class SessionTime(Struct, frozen=True, omit_defaults=True):
@@ -118,7 +126,7 @@ class UserInfo(
     agent: str
     model: ModelName
     agent_id: str | None = None
-    """The actor, unless it is the main one."""
+    """The actor, unless it is the one that fronts the session."""
     format: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
     system: str | None = None

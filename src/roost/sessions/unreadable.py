@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from roost.db.transaction import Reader
 from roost.sessions.models import (
-    MAIN,
     AssistantInfo,
     Info,
     MessageError,
@@ -22,6 +21,7 @@ from roost.sessions.models import (
     MessageTime,
     ModelName,
     UserInfo,
+    agent_id_of,
     decode_info,
 )
 from roost.sessions.parts import Part, TextPart, Tokens, ToolFailed, ToolPart, ToolTime, decode_part
@@ -71,7 +71,7 @@ def info_of(row: sqlite3.Row) -> Info:
 
 
 def _head(row: sqlite3.Row) -> Info:
-    actor_id = None if row["actor_id"] == MAIN else row["actor_id"]
+    actor_id = agent_id_of(row["session_id"], row["actor_id"])
     if row["role"] == "user":
         return UserInfo(
             id=row["id"],

@@ -20,7 +20,6 @@ from roost.core.errors import NotFoundError
 from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
 from roost.inbox.conversation import read_page
-from roost.inbox.models import Address
 from roost.sessions.models import AssistantInfo, Info, Message, Session, UserInfo
 from roost.sessions.parts import (
     AgentPart,
@@ -46,7 +45,8 @@ class ShowOptions(Struct, frozen=True, kw_only=True):
     session: str | None = None
     """Its id or the beginning of it; None: the last one of the folder."""
     dir: str | None = None
-    actor: str = "main"
+    actor: str | None = None
+    """None: the one that fronts the session."""
     max_count: int = 100
     full: bool = False
     thinking: bool = False
@@ -80,14 +80,15 @@ async def _show(home: Home, options: ShowOptions) -> int:
 
 def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
     session = chosen(db, options.session, options.dir)
-    address = Address(session.id, options.actor)
-    if (actor := actors.find(db, address)) is None:
+    try:
+        actor = actors.named(db, session.id, options.actor)
+    except NotFoundError as error:
         names = [actor.actor_id for actor in actors.of_session(db, session.id)]
         raise NotFoundError(
-            f"there is no actor {options.actor} in session {session.id}",
+            error.message,
             hint=f"There are: {', '.join(names)}." if names else "It has no actors at all.",
-        )
-    page = read_page(db, session.id, options.actor, limit=options.max_count)
+        ) from error
+    page = read_page(db, session.id, actor.actor_id, limit=options.max_count)
     return _Found(session, page.messages, page.queued, page.before is not None, watch.state(actor))
 
 

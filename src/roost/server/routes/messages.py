@@ -11,12 +11,11 @@ from roost.db.transaction import Transaction
 from roost.inbox import store as inbox
 from roost.inbox.changes import withdraw
 from roost.inbox.conversation import Page, find_message
-from roost.inbox.models import Address
 from roost.server.cursors import ALL_ACTORS, PAGE_LIMIT, decode_cursor, encode_cursor
 from roost.server.endpoint import Call, Endpoint, NoQuery, Reply, endpoint
 from roost.server.wire import MessageView, message_view
 from roost.sessions import transcript
-from roost.sessions.models import MAIN, Message
+from roost.sessions.models import Message
 from roost.sessions.parts import KnownPart, Part, is_open, part_type
 
 
@@ -26,8 +25,8 @@ class PageQuery(Struct, frozen=True):
     limit: Annotated[int, Meta(ge=0, le=PAGE_LIMIT)] = 0
     """0: all."""
     before: str | None = None
-    agent_id: str = MAIN
-    """The actor; `*`: all."""
+    agent_id: str | None = None
+    """The actor; None: the one that fronts the session; `*`: all."""
 
 
 async def list_messages(call: Call[PageQuery, None]) -> Reply[list[MessageView]]:
@@ -37,9 +36,12 @@ async def list_messages(call: Call[PageQuery, None]) -> Reply[list[MessageView]]
     if query.before is not None and not query.limit:
         raise UsageError("before needs limit")
     before = decode_cursor(query.before) if query.before else None
-    actor_id = None if query.agent_id == ALL_ACTORS else query.agent_id
     page = await call.service.runtime.transcripts.page(
-        session.id, actor_id, limit=query.limit or None, before=before
+        session.id,
+        query.agent_id,
+        everybody=query.agent_id == ALL_ACTORS,
+        limit=query.limit or None,
+        before=before,
     )
     return Reply(list(map(message_view, page.messages)), _links(call, page))
 
@@ -124,7 +126,7 @@ def _idle_part(tx: Transaction, session_id: str, message_id: str, part_id: str) 
 
 
 def _require_idle(tx: Transaction, session_id: str, message: Message) -> None:
-    actor = actors.get(tx, Address(session_id, message.info.agent_id or MAIN))
+    actor = actors.named(tx, session_id, message.info.agent_id)
     if actor.status != "idle":
         raise BusyError(
             f"session {session_id} is busy", hint="Wait until it is idle, or abort it first."

@@ -16,7 +16,7 @@ from roost.permissions.models import Rule
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.wire import ModelChoice, Stamp
 from roost.sessions import store as sessions
-from roost.sessions.models import MAIN, Session
+from roost.sessions.models import Session
 from roost.tasks import store as tasks
 from roost.tasks.models import TodoItem
 
@@ -67,8 +67,10 @@ class AbortQuery(Struct, frozen=True):
     """Which actor and which of its turns is meant; without a turn, whatever runs."""
 
     turn_id: str | None = None
-    agent_id: str = MAIN
+    agent_id: str | None = None
     mode: CancelMode = "forced"
+    tree: bool = False
+    """With all that is at work below the actor; otherwise what works in the background goes on."""
 
 
 async def list_sessions(call: Call[ListQuery, None]) -> list[Session]:
@@ -165,12 +167,17 @@ async def list_children(call: Call[NoQuery, None]) -> list[Session]:
 async def abort_session(call: Call[AbortQuery, None]) -> bool:
     """Stop the running turn. With `turn_id`: false if that turn is not running any more.
 
-    What waits in the queue stays there.
+    Those that it waits for stop with it. What waits in the queue stays there; the news of those
+    that go on in the background waits until a person speaks to the actor.
     """
     session = await call.session()
     query = call.query
     stopped = await call.service.runtime.abort(
-        session.id, actor_id=query.agent_id, turn_id=query.turn_id, mode=query.mode
+        session.id,
+        actor_id=query.agent_id,
+        turn_id=query.turn_id,
+        mode=query.mode,
+        tree=query.tree,
     )
     return stopped or query.turn_id is None
 
