@@ -25,6 +25,7 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.drain import drain
+from roost.inbox.listing import listed
 from roost.inbox.models import Address, Body, InboxRow, Letter, NoteBody, PromptBody, Receipt
 from roost.inbox.notices import NoticeBody
 from roost.sessions import store as sessions
@@ -142,7 +143,7 @@ class Stage:
         return self.read(lambda db: transcript.load(db, where.session_id, where.actor_id))
 
     def rows(self) -> list[InboxRow]:
-        return self.read(lambda db: inbox.listed(db, self.session_id, 100_000))
+        return self.read(lambda db: listed(db, self.session_id, 100_000))
 
     def event_types(self) -> list[str]:
         return [event.type for event in self.events]

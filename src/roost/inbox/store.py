@@ -27,7 +27,7 @@ from roost.inbox.models import (
 )
 from roost.inbox.order import in_order
 from roost.sessions import transcript
-from roost.sessions.models import MAIN, Message, MessageTime, UserInfo
+from roost.sessions.models import Message, MessageTime, UserInfo, agent_id_of
 
 QUEUE_LIMIT: Final = 1_000
 """Rows that may wait for one actor; the next is refused."""
@@ -172,14 +172,13 @@ def as_message(row: InboxRow) -> Message:
     """The user message that a queued prompt will become."""
     body = row.body
     assert isinstance(body, PromptBody)
-    actor = row.receiver.actor_id
     info = UserInfo(
         id=body.message_id,
         session_id=row.receiver.session_id,
         time=MessageTime(created=body.created),
         agent=body.agent,
         model=body.model,
-        agent_id=None if actor == MAIN else actor,
+        agent_id=agent_id_of(row.receiver.session_id, row.receiver.actor_id),
         format=body.format,
         system=body.system,
         tools=body.tools,
@@ -295,15 +294,6 @@ def mark_delivered(tx: Transaction, row: InboxRow, message_id: str, turn_id: str
         " WHERE seq = ?",
         (message_id, turn_id, now_ms(), row.seq),
     )
-
-
-def listed(db: Reader, session_id: str, limit: int = 200) -> list[InboxRow]:
-    """All mail of a session, whatever its state, the newest last."""
-    rows = db.all(
-        "SELECT * FROM inbox WHERE receiver_session = ? ORDER BY seq DESC LIMIT ?",
-        (session_id, limit),
-    )
-    return [from_row(row) for row in reversed(rows)]
 
 
 def find(db: Reader, inbox_id: str) -> InboxRow | None:

@@ -1,28 +1,22 @@
-"""What Roost adds: the actors of a session, their turns, their mail, and the queue."""
+"""What Roost adds: the actors of a session, their turns, and the queue of an actor."""
 
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from roost.actors import store as actors
+from roost.actors import turn_store
 from roost.actors.models import Actor, Turn
 from roost.core.errors import NotFoundError, UsageError
 from roost.db.transaction import Reader
-from roost.inbox import store as inbox
 from roost.inbox.conversation import find_row
-from roost.inbox.models import Address, InboxRow, PromptBody
+from roost.inbox.models import InboxRow, PromptBody
 from roost.runtime.attachments import Attachments
 from roost.runtime.models import PromptInput, PromptInputPart
 from roost.server.endpoint import ActorQuery, Call, Endpoint, NoQuery, endpoint
 from roost.server.prompting import check_ids
 from roost.server.wire import MailView, mail_view
 from roost.sessions.models import Session
-
-
-class MailQuery(Struct, frozen=True):
-    """How much mail."""
-
-    limit: Annotated[int, Meta(ge=1, le=10_000)] = 200
 
 
 class EditBody(Struct, frozen=True):
@@ -40,23 +34,12 @@ async def list_actors(call: Call[NoQuery, None]) -> list[Actor]:
 async def list_turns(call: Call[ActorQuery, None]) -> list[Turn]:
     """The turns of an actor, the oldest first."""
     session = await call.session()
-    address = Address(session.id, call.query.agent_id)
 
     def read(db: Reader) -> list[Turn]:
-        actors.get(db, address)
-        return actors.turns_of(db, address)
+        actor = actors.named(db, session.id, call.query.agent_id)
+        return turn_store.turns_of(db, actor.address)
 
     return await call.service.runtime.database.read(read)
-
-
-async def list_inbox(call: Call[MailQuery, None]) -> list[MailView]:
-    """The newest mail of all actors of a session, whatever became of it, the newest last."""
-    session = await call.session()
-    limit = call.query.limit
-    rows = await call.service.runtime.database.read(
-        lambda db: inbox.listed(db, session.id, limit=limit)
-    )
-    return list(map(mail_view, rows))
 
 
 async def list_queue(call: Call[ActorQuery, None]) -> list[MailView]:
@@ -98,7 +81,6 @@ async def _row(call: Call[NoQuery, EditBody] | Call[NoQuery, None], session: Ses
 ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/session/{sessionID}/actors", list_actors),
     endpoint("GET", "/session/{sessionID}/turns", list_turns),
-    endpoint("GET", "/session/{sessionID}/inbox", list_inbox),
     endpoint("GET", "/session/{sessionID}/queue", list_queue),
     endpoint("PATCH", "/session/{sessionID}/queue/{inboxID}", edit_queued),
     endpoint("DELETE", "/session/{sessionID}/queue/{inboxID}", withdraw_queued),
