@@ -50,9 +50,8 @@ def a_view(actor_id: str = "explore-1", **changes: Any) -> ActorView:
 
 def an_end(outcome: str = "success", result: str = "It is in load.py.", **notice: Any) -> ActorView:
     """A child whose turn has ended."""
-    told = NoticeBody(
-        notice="completed", session_id="ses_1", actor_id="explore-1", result=result, **notice
-    )
+    columns: dict[str, Any] = {"notice": "completed", "result": result, **notice}
+    told = NoticeBody(session_id="ses_1", actor_id="explore-1", **columns)
     return a_view(
         status="idle",
         liveness="idle",
@@ -107,8 +106,9 @@ class FakeActors:
             await self.may_end.wait()
         return self.finished
 
-    def wait_for_mail(self, timeout_ms: int) -> None:
+    async def wait_for_mail(self, timeout_ms: int) -> bool:
         self.done.append(("mail", timeout_ms))
+        return True
 
     async def detach(self, actor_id: str) -> None:
         self.done.append(("detach", actor_id))

@@ -166,6 +166,16 @@ def test_a_turn_that_does_not_succeed_is_an_error_with_what_there_is(
     in_world(tmp_path, test)
 
 
+def test_a_failure_is_one_although_the_actor_is_at_work_again(tmp_path: Path) -> None:
+    async def test(world: ToolWorld) -> None:
+        told = an_end(notice="failed", error="the model is gone").notice
+        world.actors.finished = Finished("ended", a_view(notice=told, result="half"), consume)
+        with pytest.raises(ToolError, match="explore-1 failed"):
+            await _do(world, "run", **ORDER)
+
+    in_world(tmp_path, test)
+
+
 def test_an_error_with_a_very_long_result_is_cut_and_kept_in_a_file(tmp_path: Path) -> None:
     async def test(world: ToolWorld) -> None:
         world.actors.finished = Finished("ended", an_end("failure", "word\n" * 50_000))

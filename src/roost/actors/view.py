@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from roost.actors import turn_store
 from roost.actors.ending import notice_key
-from roost.actors.models import Actor, Mode, Outcome, Status
+from roost.actors.models import Actor, Mode, Outcome, Status, Turn
 from roost.actors.report import last_words
 from roost.core.clock import now_ms
 from roost.core.wire_names import wire_name
@@ -60,12 +60,18 @@ class ActorView(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaul
     """Its last words of that turn."""
 
 
-def view(db: Reader, actor: Actor, *, with_result: bool = False) -> ActorView:
-    """How `actor` stands now; `with_result` also reads its last words."""
+def view(
+    db: Reader, actor: Actor, *, with_result: bool = False, of: Turn | None = None
+) -> ActorView:
+    """How `actor` stands now; `with_result` also reads its last words.
+
+    `of`: the turn whose end is meant, although the actor may be at work again. None: the last one.
+    """
     now = now_ms()
     sums = turn_store.sums(db, actor.address)
-    turn = turn_store.find_turn(db, actor.address, actor.turns) if actor.turns else None
-    is_over = turn is not None and turn.outcome is not None and actor.status == "idle"
+    turn = of or (turn_store.find_turn(db, actor.address, actor.turns) if actor.turns else None)
+    is_over = turn is not None and turn.outcome is not None
+    is_over = is_over and (of is not None or actor.status == "idle")
     notice = None
     if actor.parent is not None and turn is not None and turn.outcome is not None:
         row = inbox.by_key(db, actor.parent, notice_key(turn.id))

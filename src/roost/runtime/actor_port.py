@@ -169,9 +169,9 @@ class ActorPort:
         waited = await wait_for_turn(
             self._database, self._bus, self._caller.claim, address, number, timeout_ms / 1000
         )
-        view_ = await self._view(address)
         if waited.how != "ended" or waited.turn is None:
-            return Finished(waited.how, view_)
+            return Finished(waited.how, await self._view(address))
+        view_ = await self._view(address, of=waited.turn)
         return await self._finished(view_, actor, waited.turn)
 
     async def _finished(self, view_: ActorView, actor: Actor, turn: Turn) -> Finished:
@@ -189,9 +189,15 @@ class ActorPort:
 
         return Finished("ended", view_, stored)
 
-    def wait_for_mail(self, timeout_ms: int) -> None:
+    async def wait_for_mail(self, timeout_ms: int) -> bool:
         """End the step, and begin the next when mail comes or the time is up."""
-        self._caller.wait_until(now_ms() + timeout_ms)
+        own = self._own
+        expected = await self._database.read(
+            lambda db: inbox.has_mail(db, own) or family.has_company(db, store.get(db, own))
+        )
+        if expected:
+            self._caller.wait_until(now_ms() + timeout_ms)
+        return expected
 
     # Looking
 
@@ -226,9 +232,9 @@ class ActorPort:
             for row in rows
         ]
 
-    async def _view(self, address: Address) -> ActorView:
+    async def _view(self, address: Address, *, of: Turn | None = None) -> ActorView:
         return await self._database.read(
-            lambda db: view(db, store.get(db, address), with_result=True)
+            lambda db: view(db, store.get(db, address), with_result=True, of=of)
         )
 
     # Mail

@@ -129,7 +129,7 @@ async def _result(order: Run, child: Spawned, context: ToolContext) -> ToolOutpu
 def _inline(finished: Finished, child: Spawned, context: ToolContext) -> str:
     """The result. Raises `ToolError` if the turn did not succeed."""
     words = "\n".join((actor_words.result(finished.view), *child.notes))
-    if finished.view.outcome in {None, "success"}:
+    if actor_words.outcome_of(finished.view) in {None, "success"}:
         return words
     shown, _ = cap(words, context.spill_folder, context.call_id)
     raise ToolError(shown, stored=finished.stored)

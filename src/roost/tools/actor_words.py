@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from roost.actors.models import Outcome
 from roost.core.text import clean, cut, terminal_safe
+from roost.inbox.notices import NoticeKind
 from roost.inbox.render import as_data
 from roost.tools.actor_port import ActorView, ModelView, SentView
 
@@ -18,6 +19,11 @@ _ENDINGS: Final[dict[Outcome, str]] = {
     "failure": "failed",
     "cancelled": "was cancelled",
     "interrupted": "was interrupted: the process that ran it stopped",
+}
+_OUTCOMES: Final[dict[NoticeKind, Outcome]] = {
+    "failed": "failure",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
 }
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -91,7 +97,7 @@ def _last_turn(view: ActorView) -> list[str]:
 
 def _troubles(view: ActorView) -> list[str]:
     notice = view.notice
-    if notice is None or view.outcome is None:
+    if notice is None:
         return []
     found = [f"error: {_data(notice.error)}"] if notice.error else []
     if notice.open_tasks:
@@ -105,12 +111,20 @@ def _reported(view: ActorView) -> str:
     return view.reported_status or (view.notice.status if view.notice else "")
 
 
+def outcome_of(view: ActorView) -> Outcome | None:
+    """How the turn ended; told by its notice where the actor is at work again by now."""
+    if view.outcome is not None or view.notice is None:
+        return view.outcome
+    return _OUTCOMES.get(view.notice.notice, "success")
+
+
 def result(view: ActorView) -> str:
     """How the last turn ended, with what came of it: the answer of who waited for it."""
     lines = [_again(view)]
-    partial = view.outcome is not None and view.outcome != "success"
-    if view.outcome is not None and partial:
-        lines.append(f"{view.actor_id} {_ENDINGS[view.outcome]}.")
+    outcome = outcome_of(view)
+    partial = outcome is not None and outcome != "success"
+    if outcome is not None and partial:
+        lines.append(f"{view.actor_id} {_ENDINGS[outcome]}.")
     lines += _troubles(view)
     text = view.result or (view.notice.result if view.notice else "")
     if not text and partial:
