@@ -1,4 +1,7 @@
-"""The typed client: sessions, prompts, events, requests to the person, the queue."""
+"""The typed client: sessions, prompts, events, requests to the person, the queue.
+
+What it can ask of single actors is in `actor_calls.py`.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -8,12 +11,13 @@ from typing import Any, Final, Self
 import msgspec
 
 from roost.actors.models import Actor, CancelMode, Turn
+from roost.client.actor_calls import ActorCalls, with_id
 from roost.client.connection import Connection, raise_problem
 from roost.client.events import EventFollower
 from roost.client.models import Health, RawMessage, ServerEvent, ServerPlace, UnreachableError
 from roost.core.ids import new_id
 from roost.permissions.models import Reply
-from roost.runtime.models import PromptInput, PromptInputPart, TextInput
+from roost.runtime.models import PromptInput, PromptInputPart
 from roost.sessions.models import Message, Session
 from roost.tasks.models import TodoItem
 
@@ -21,7 +25,7 @@ _TRIES: Final = 5
 """Times that a prompt is sent again after its connection was lost."""
 
 
-class Client:
+class Client(ActorCalls):
     """One server. Use as an async context manager, or `aclose` it.
 
     Every method raises the error that the server answers with, and `UnreachableError`.
@@ -130,7 +134,7 @@ class Client:
         When the connection is lost meanwhile, the same prompt is sent again: it is known by its
         id, so nothing happens twice. `cancel_when_gone` stops the turn with this call.
         """
-        chosen = _with_id(given)
+        chosen = with_id(given)
         path = f"/session/{session_id}/message"
         leaving = "cancel" if cancel_when_gone else "detach"
         query = {"agent_id": actor_id, "on_disconnect": leaving}
@@ -151,7 +155,7 @@ class Client:
 
         Raises `RateError` when the server takes no more of them now; nothing is stored then.
         """
-        chosen = _with_id(given)
+        chosen = with_id(given)
         path = f"/session/{session_id}/prompt_async"
         query = {"agent_id": actor_id}
         await self._connection.tell("POST", path, query=query, body=chosen)
@@ -171,9 +175,13 @@ class Client:
         *,
         turn_id: str | None = None,
         mode: CancelMode = "forced",
+        tree: bool = False,
     ) -> bool:
-        """Stop the running turn; with `turn_id` only that one, False if it does not run."""
-        query = {"agent_id": actor_id, "turn_id": turn_id, "mode": mode}
+        """Stop the running turn; with `turn_id` only that one, False if it does not run.
+
+        Those it waits for stop with it; with `tree` all that is at work below the actor.
+        """
+        query = {"agent_id": actor_id, "turn_id": turn_id, "mode": mode, "tree": tree}
         return await self._connection.ask("POST", f"/session/{session_id}/abort", bool, query=query)
 
     # The queue
@@ -232,14 +240,6 @@ class Client:
         """
         path = "/global/event" if everywhere else "/event"
         return EventFollower(self._connection, path, connected).events()
-
-
-def _with_id(given: PromptInput | str) -> PromptInput:
-    if isinstance(given, str):
-        given = PromptInput(parts=(TextInput(text=given),))
-    if given.message_id is None:
-        given = msgspec.structs.replace(given, message_id=new_id("message"))
-    return given
 
 
 def _message(body: bytes) -> Message:
