@@ -88,6 +88,20 @@ def ancestors(db: Reader, actor: Actor) -> list[Actor]:
     return found
 
 
+def has_company(db: Reader, actor: Actor) -> bool:
+    """Whether somebody is there who may write to the actor: a parent, one at work below it, a team.
+
+    A person may always, but is not waited for.
+    """
+    if actor.parent is not None or descendants(db, actor.address, at_work=True):
+        return True
+    member = db.one(
+        "SELECT 1 FROM team_member WHERE session_id = ? AND actor_id = ? LIMIT 1",
+        (actor.session_id, actor.actor_id),
+    )
+    return member is not None
+
+
 def running_subagents(db: Reader, session_id: str) -> int:
     """How many subagents of a session hold a turn at the moment."""
     row = db.one(

@@ -76,11 +76,16 @@ _RESUMED: Final = "It goes on by itself; you will hear how it ends."
 _LEFT: Final = "It was left as it is; `send` it a message to let it go on."
 
 
-def subject(body: NoticeBody) -> str:
-    """The first line: who, and how it ended. Plain text, for people and models alike."""
-    ending = ENDINGS[body.notice].format(
+def ending_of(body: NoticeBody) -> str:
+    """How it ended, as the end of a sentence about the actor."""
+    return ENDINGS[body.notice].format(
         status=body.status, seconds=body.seconds, message=body.message_id
     )
+
+
+def subject(body: NoticeBody) -> str:
+    """The first line: who, and how it ended. Plain text, for people and models alike."""
+    ending = ending_of(body)
     if body.notice == "undelivered":
         return f"Actor {body.actor_id} {ending}"
     about = f'"{body.description}" ' if body.description else ""

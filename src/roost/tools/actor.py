@@ -113,7 +113,7 @@ class ActorTool(Tool[Action]):
             case Wait(actor_id=str(actor_id)) if actor_id.strip():
                 return await _wait(actor_id.strip(), arguments.timeout_ms, context)
             case Wait() | WaitForMail():
-                return _wait_for_mail(arguments.timeout_ms, context)
+                return await _wait_for_mail(arguments.timeout_ms, context)
             case Cancel():
                 return await _cancel(arguments, context)
             case Send():
@@ -231,10 +231,17 @@ def _waited(finished: Finished, timeout: int) -> str:
     return f"{words}\n\n{snapshot}"
 
 
-def _wait_for_mail(timeout_ms: int | None, context: ToolContext) -> ToolOutput:
+NOBODY: Final = (
+    "You do not wait: no actor of yours is at work, and all mail was heard. What they had to say "
+    "stands above."
+)
+
+
+async def _wait_for_mail(timeout_ms: int | None, context: ToolContext) -> ToolOutput:
     """The wait itself begins when the step has ended, with no call left open."""
     timeout = timeout_ms or DEFAULT_TIMEOUT_MS
-    context.actors.wait_for_mail(timeout)
+    if not await context.actors.wait_for_mail(timeout):
+        return ToolOutput(NOBODY, "Nobody to wait for")
     limit = actor_words.since(timeout / 1000)
     words = f"You sleep at the end of this step until mail comes, for {limit} at most."
     return ToolOutput(f"{words} Then your next step begins.", "Waiting for mail")

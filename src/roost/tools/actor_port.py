@@ -103,8 +103,11 @@ class ActorPort(Protocol):
         """
         ...
 
-    def wait_for_mail(self, timeout_ms: int) -> None:
-        """End the step, and begin the next when mail comes or the time is up."""
+    async def wait_for_mail(self, timeout_ms: int) -> bool:
+        """End the step, and begin the next when mail comes or the time is up.
+
+        False, and no wait, if nobody is there who could write.
+        """
         ...
 
     async def detach(self, actor_id: str) -> None:

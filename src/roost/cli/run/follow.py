@@ -14,6 +14,7 @@ from msgspec import Struct
 from roost.cli.run.sightings import (
     Gone,
     Head,
+    Noticed,
     Piece,
     Retrying,
     Sighting,
@@ -72,7 +73,7 @@ class _Slice:
                 return message_id in self._known
             case Piece(part=part):
                 return part.message_id in self._known
-            case Retrying() | Trouble() | Stale():
+            case Retrying() | Trouble() | Noticed() | Stale():
                 return True
 
     def _joins(self, info: Info) -> bool:

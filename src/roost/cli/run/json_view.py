@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from roost.cli.run.sightings import Sighting, Trouble
+from roost.cli.run.sightings import Noticed, Sighting, Trouble
 from roost.cli.run.steps import Steps
 from roost.core.clock import now_ms
 from roost.sessions.parts import (
@@ -34,6 +34,8 @@ class JsonView:
         """The lines to write because of `sighting`."""
         if isinstance(sighting, Trouble):
             return self.error(sighting.error)
+        if isinstance(sighting, Noticed):
+            return [self._line("notice", notice=sighting.notice)]
         return [line for part in self._steps.see(sighting) for line in self._part(part)]
 
     def _part(self, part: Part) -> list[str]:

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from roost.actors.models import RetryStatus
 from roost.events.types import Delta, Event
+from roost.inbox.models import InboxRow
+from roost.inbox.notices import NoticeBody
 from roost.sessions.models import AssistantInfo, Info, Message
 from roost.sessions.parts import Part
 
@@ -63,11 +65,17 @@ class Trouble(Struct, frozen=True):
     """`{name, data: {message}}`."""
 
 
+class Noticed(Struct, frozen=True):
+    """The actor is told how the turn of another one ended, or that it is silent."""
+
+    notice: NoticeBody
+
+
 class Stale(Struct, frozen=True):
     """News was lost: the state must be read again."""
 
 
-Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Stale
+Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Noticed | Stale
 
 
 def sighting_of(event: Event, actor_id: str) -> Sighting | None:
@@ -88,12 +96,20 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             if isinstance(status, RetryStatus):
                 return Retrying(status.attempt, status.message, status.next, status.tries)
             return None
+        case "inbox.arrived":
+            return _noticed(properties["row"], actor_id)
         case "session.error":
             return _trouble(properties, actor_id)
         case "server.resync":
             return Stale()
         case _:
             return None
+
+
+def _noticed(row: InboxRow, actor_id: str) -> Noticed | None:
+    if row.receiver.actor_id != actor_id or not isinstance(row.body, NoticeBody):
+        return None
+    return Noticed(row.body)
 
 
 def _trouble(properties: dict[str, Any], actor_id: str) -> Trouble | None:

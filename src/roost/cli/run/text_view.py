@@ -12,6 +12,7 @@ from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.sightings import (
     Gone,
     Head,
+    Noticed,
     Piece,
     Retrying,
     Sighting,
@@ -26,6 +27,7 @@ from roost.cli.run.tool_lines import (
     exit_line,
     is_denied,
     is_running,
+    notice_line,
     tool_line,
 )
 from roost.cli.terminal import Look
@@ -104,6 +106,8 @@ class TextView:
                 return self.note(self._options.notes.paint(terminal_safe(said), "dim"))
             case Retrying():
                 return self._retrying(sighting)
+            case Noticed(notice=notice):
+                return self.note(notice_line(notice, self._options.notes))
             case Head() | Piece() | Trouble() | Stale():
                 return []
 

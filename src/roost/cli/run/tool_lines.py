@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from roost.cli.terminal import Look
 from roost.core.text import cut, terminal_safe
+from roost.inbox.notices import NoticeBody, ending_of
 from roost.sessions.parts import ToolCompleted, ToolFailed, ToolPart, ToolRunning
 
 LONGEST: Final = 160
@@ -33,6 +34,7 @@ _ICONS: Final[dict[str, tuple[str, str]]] = {
 }
 _OTHER: Final = ("⚙", "~")
 _FAILED: Final = ("✗", "x")
+_NOTICE: Final = ("✉", "=")
 
 
 class Place(Struct, frozen=True):
@@ -65,6 +67,15 @@ def _failed_line(part: ToolPart, state: ToolFailed, place: Place, look: Look) ->
     said = terminal_safe(essence(part.tool, state.input, place))
     reason = terminal_safe(cut(state.error.strip().partition("\n")[0], LONGEST))
     return f"{look.paint(icon, 'red')} {said}{look.paint(f': {reason}', 'red')}"
+
+
+def notice_line(notice: NoticeBody, look: Look) -> str:
+    """What an actor has to tell, as one line: `✉ explore-1 completed.  It is in load.py`."""
+    icon = look.icon(*_NOTICE)
+    ended = terminal_safe(f"{notice.actor_id} {ending_of(notice)}")
+    said = notice.summary or notice.error or notice.result.strip().partition("\n")[0]
+    tail = look.paint(f"  {terminal_safe(cut(said, LONGEST))}", "dim") if said else ""
+    return f"{look.paint(icon, 'cyan')} {ended}{tail}"
 
 
 def is_denied(part: ToolPart) -> bool:
@@ -131,6 +142,22 @@ def _first_of(*names: str) -> Callable[[dict[str, Any], Place], str]:
     return tell
 
 
+def _actor(arguments: dict[str, Any], _: Place) -> str:
+    """What is asked of which actor: `spawn explore: Find the tests`."""
+    given = arguments.get("operation", arguments)
+    if not isinstance(given, dict):
+        return _one_line(arguments.get("command") or given)
+    asked = cast("dict[str, Any]", given)
+    if "action" not in asked:
+        return _one_line(asked.get("command")).removeprefix("actor ")
+    who = asked.get("subagent_type") or asked.get("actor_id") or asked.get("to_actor_id")
+    if asked["action"] == "wait" and not who:
+        who = "for mail"
+    about = asked.get("description") or asked.get("content")
+    words = " ".join(str(one) for one in (asked["action"], who) if one)
+    return _one_line(f"{words}: {about}" if about else words)
+
+
 def _todos(arguments: dict[str, Any], _: Place) -> str:
     todos = arguments.get("todos")
     return f"{len(cast('list[Any]', todos))} items" if isinstance(todos, list) else ""
@@ -158,7 +185,7 @@ _TELLERS: Final[dict[str, Callable[[dict[str, Any], Place], str]]] = {
     "websearch": _first_of("query"),
     "skill": _first_of("name"),
     "task": _first_of("description", "prompt"),
-    "actor": _first_of("description", "prompt"),
+    "actor": _actor,
     "todowrite": _todos,
     "patch": lambda _, __: "",
     "apply_patch": lambda _, __: "",
