@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -20,7 +21,9 @@ from server_stage import Served, served
 
 from roost.server.app import ENDPOINTS
 from roost.server.endpoint import is_streamed
+from roost.server.event_shapes import EVENT_SHAPES
 from roost.server.openapi import answer_type, openapi
+from scripted_model.scenario import Barrier, scenario, step
 
 CHECKS = [
     not_a_server_error,
@@ -29,6 +32,7 @@ CHECKS = [
     status_code_conformance,
 ]
 EXAMPLES = 10
+PROMPT = {"parts": [{"type": "text", "text": "go"}]}
 FINITE = [one for one in ENDPOINTS if not is_streamed(one.answer) or answer_type(one) is not None]
 OPERATIONS = [
     found.ok() for found in schemathesis.openapi.from_dict(openapi(FINITE)).get_all_operations()
@@ -114,3 +118,37 @@ def test_every_route_tells_what_it_does_and_takes() -> None:
             assert {"401", "403", "500"} <= set(operation["responses"])
     assert document["components"]["schemas"]["Session"]["required"][0] == "id"
     assert document["paths"]["/global/health"]["get"]["security"] == []
+
+
+def test_the_document_tells_the_shape_of_events_about_actors() -> None:
+    document = openapi(ENDPOINTS)
+    content = document["paths"]["/event"]["get"]["responses"]["200"]["content"]
+    shapes = content["text/event-stream"]["x-event-properties"]
+    named = {name: shape["$ref"].rpartition("/")[2] for name, shape in shapes.items()}
+    assert named["turn.ended"] == "TurnEnded"
+    assert set(named.values()) <= set(document["components"]["schemas"])
+
+
+def test_events_about_actors_have_the_shape_that_the_document_tells(tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    async def check() -> None:
+        async with served(tmp_path, scenario(step(Barrier("gate"), "never"))) as stage:
+            session_id = await stage.session()
+            async with stage.events() as events:
+                await stage.http.post(f"/session/{session_id}/inbox", json=PROMPT)
+                await asyncio.to_thread(stage.model.wait_for_barrier, "gate")
+                queued = await stage.http.post(f"/session/{session_id}/inbox", json=PROMPT)
+                await stage.http.delete(f"/inbox/{queued.json()['id']}")
+                await stage.http.post(f"/session/{session_id}/abort")
+                async for event in events:
+                    if event["type"] in EVENT_SHAPES:
+                        shape = EVENT_SHAPES[event["type"]]
+                        msgspec.convert(event["properties"], shape)
+                        seen.add(event["type"])
+                    if event["type"] == "turn.ended":
+                        break
+
+    asyncio.run(check())
+    assert {"actor.status", "actor.cancelling", "turn.ended", "inbox.arrived"} <= seen
+    assert "inbox.updated" in seen

@@ -8,6 +8,7 @@ import msgspec
 
 from roost import __version__
 from roost.server.endpoint import DIRECTORY_HEADER, Endpoint, Reply, Streamed, is_streamed
+from roost.server.event_shapes import EVENT_SHAPES
 from roost.server.problems import Problem
 
 _REF: Final = "#/components/schemas/{name}"
@@ -27,6 +28,10 @@ _WORDS: Final = {
     502: "The turn failed before the model said anything.",
     503: "The database cannot be used, or the server stops.",
 }
+_EVENTS: Final = (
+    "Events, one JSON object a frame: `{id, type, properties}`. `x-event-properties` says what"
+    " those about actors, turns and inboxes tell; the others are OpenCode's."
+)
 _DIRECTORY: Final[list[dict[str, Any]]] = [
     {
         "name": name,
@@ -65,7 +70,7 @@ class _Types:
     """The schemas of all types in the table."""
 
     def __init__(self, table: tuple[Endpoint, ...]) -> None:
-        kinds: list[Any] = [Problem]
+        kinds: list[Any] = [Problem, *EVENT_SHAPES.values()]
         for one in table:
             kinds += [field.type for field in msgspec.structs.fields(one.query)]
             kinds += [kind for kind in (one.body, answer_type(one)) if kind is not None]
@@ -134,8 +139,9 @@ def _responses(one: Endpoint, types: _Types) -> dict[str, Any]:
     if one.answer is None:
         responses["204"] = {"description": "Done."}
     elif answer is None:
-        content = {"text/event-stream": {"schema": {"type": "string"}}}
-        responses["200"] = {"description": "Events, one JSON object a frame.", "content": content}
+        shapes = {name: types.of(shape) for name, shape in EVENT_SHAPES.items()}
+        stream = {"schema": {"type": "string"}, "x-event-properties": shapes}
+        responses["200"] = {"description": _EVENTS, "content": {"text/event-stream": stream}}
     else:
         content = {"application/json": {"schema": types.of(answer)}}
         responses["200"] = {"description": "Done.", "content": content}

@@ -1,0 +1,89 @@
+"""What the events about actors, their turns and their mail tell: for the OpenAPI document.
+
+All other events are OpenCode's.
+"""
+
+from typing import Final
+
+from msgspec import Struct
+
+from roost.actors.models import Actor, CancelMode, Outcome, SessionStatus
+from roost.core.wire_names import wire_name
+from roost.inbox.models import State
+from roost.server.wire import MailView, Stamp
+from roost.sessions.models import MessageError
+
+
+class AboutActor(Struct, frozen=True, rename=wire_name):
+    """Of whom it tells."""
+
+    session_id: str
+    actor_id: str
+
+
+class ActorRegistered(Struct, frozen=True, rename=wire_name):
+    """An actor was made."""
+
+    session_id: str
+    actor: Actor
+
+
+class ActorStatus(AboutActor, frozen=True):
+    """An actor began to work, waits to try its model again, or went to sleep."""
+
+    status: SessionStatus
+
+
+class ActorCancelling(AboutActor, frozen=True):
+    """An actor was asked to stop."""
+
+    mode: CancelMode
+
+
+class ActorStalled(AboutActor, frozen=True):
+    """An actor has given no sign of life for so many seconds. It is left alone."""
+
+    last_activity: Stamp
+    seconds: int
+
+
+class TurnDelivered(AboutActor, frozen=True):
+    """The result of a turn is there, although the turn goes on to what follows it."""
+
+    turn_id: str
+    outcome: Outcome
+    message_id: str | None
+
+
+class TurnEnded(TurnDelivered, frozen=True):
+    """A turn has ended."""
+
+    error: MessageError | None
+
+
+class InboxArrived(Struct, frozen=True, rename=wire_name):
+    """Something was said to an actor, or what waits for it was reworded."""
+
+    session_id: str
+    row: MailView
+
+
+class InboxUpdated(Struct, frozen=True, rename=wire_name):
+    """Mail was heard, taken back or expired."""
+
+    session_id: str
+    id: str
+    state: State
+
+
+EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
+    "actor.registered": ActorRegistered,
+    "actor.status": ActorStatus,
+    "actor.cancelling": ActorCancelling,
+    "actor.stalled": ActorStalled,
+    "turn.delivered": TurnDelivered,
+    "turn.ended": TurnEnded,
+    "inbox.arrived": InboxArrived,
+    "inbox.updated": InboxUpdated,
+}
+"""The `properties` of an event by its `type`."""
