@@ -81,6 +81,7 @@ class FakeActors:
         self.messages: list[SentView] = []
         self.choices = [ModelView("p/m", "200k tokens"), ModelView("p/small", "")]
         self.notes: tuple[str, ...] = ()
+        self.has_company = True
         self.waiting = asyncio.Event()
         self.may_end: asyncio.Event | None = None
         """A wait goes on until this is set."""
@@ -108,7 +109,7 @@ class FakeActors:
 
     async def wait_for_mail(self, timeout_ms: int) -> bool:
         self.done.append(("mail", timeout_ms))
-        return True
+        return self.has_company
 
     async def detach(self, actor_id: str) -> None:
         self.done.append(("detach", actor_id))

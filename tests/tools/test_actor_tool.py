@@ -317,6 +317,8 @@ def test_waiting_for_mail_holds_no_call_open(tmp_path: Path) -> None:
         assert "sleep at the end of this step until mail comes, for 1 min at most" in answer.output
         await _do(world, "wait", actor_id=" ")
         assert world.actors.done[-1] == ("mail", 600_000)
+        world.actors.has_company = False
+        assert (await _do(world, "wait")).output.startswith("You do not wait: no actor of yours")
 
     in_world(tmp_path, test)
 
