@@ -151,3 +151,21 @@ def test_a_folder_whose_configuration_was_read_again_has_a_new_shell(tmp_path: P
                 assert after.place.ledger is world.place.ledger
 
     at_desk(tmp_path, check)
+
+
+def test_a_process_that_runs_no_actors_leaves_a_prompt_to_others(tmp_path: Path) -> None:
+    async def left() -> tuple[str, str]:
+        async with desk(tmp_path, runs_actors=False) as place:
+            session = await place.session()
+            message_id = await place.prompt(session.id, "ping")
+            await place.runtime.resume_session(session.id)
+            actor = await place.runtime.actor(Address(session.id, MAIN))
+            assert (actor.status, actor.turns) == ("pending", 0)
+            return session.id, message_id
+
+    async def taken_up(session_id: str, message_id: str) -> None:
+        async with desk(tmp_path) as place:
+            await place.runtime.resume_session(session_id)
+            assert (await place.runtime.wait_turn(session_id, message_id)).turn.steps == 1
+
+    asyncio.run(taken_up(*asyncio.run(left())))

@@ -99,5 +99,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Let the small model name new sessions."""
     recover_all: bool = False
     """Look after interrupted turns of every session, not only of those that are used here."""
+    runs_actors: bool = True
+    """Run turns here; False: only read and write, and leave what is to run to other processes."""
     home: Path | None = None
     """All folders below it; None: as the environment says."""

@@ -62,7 +62,12 @@ class Runtime:
         self.projects = Projects(paths, settings)
         self.worlds = Worlds(self.projects, database, bus, paths, settings)
         self.scheduler = Scheduler(
-            database, bus, owner, self.worlds, recover_all=settings.recover_all
+            database,
+            bus,
+            owner,
+            self.worlds,
+            recover_all=settings.recover_all,
+            runs_actors=settings.runs_actors,
         )
         self.transcripts = Transcripts(database, self.scheduler.texts)
         self._titles = Titles(self.worlds, database)

@@ -68,12 +68,14 @@ class Scheduler:
         source: TurnSource,
         *,
         recover_all: bool = False,
+        runs_actors: bool = True,
     ) -> None:
         self._database = database
         self._bus = bus
         self._owner = owner
         self._source = source
         self._recover_all = recover_all
+        self._runs_actors = runs_actors
         self._sessions: set[str] = set()
         """Those of which a turn ran here: their mail is looked after, whichever process sent it."""
         self._running: dict[Address, TurnRun] = {}
@@ -90,6 +92,8 @@ class Scheduler:
     async def start(self) -> None:
         """Begin to renew leases, and to wake who is sent mail."""
         await self._group.__aenter__()
+        if not self._runs_actors:
+            return
         self._bus.listen(self._hear)
         self._background.append(self._group.create_task(self._beat()))
         if self._recover_all:
@@ -104,7 +108,7 @@ class Scheduler:
 
     def wake(self, address: Address, reason: Reason = "prompt") -> None:
         """Let `address` run a turn if mail waits for it; cheap, and harmless when it runs."""
-        if self._closing:
+        if self._closing or not self._runs_actors:
             return
         if address in self._waking:
             self._again.add(address)
@@ -134,6 +138,8 @@ class Scheduler:
 
         What this process runs itself is never taken for dead, however long the machine slept.
         """
+        if not self._runs_actors:
+            return
         found = await self._database.read(lambda db: actors.restless(db, session_id))
         for address in found:
             if address not in self._waking and await self._recovered(address):
