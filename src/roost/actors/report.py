@@ -26,6 +26,8 @@ class Report(Struct, frozen=True):
     text: str
     """Everything the actor said at the end; JSON if an answer in a format was asked for."""
     open_tasks: tuple[str, ...]
+    due: bool = False
+    """A status was asked for."""
 
 
 NOTHING: Final = Report(None, "", "", ())
@@ -69,7 +71,9 @@ def report_of(db: Reader, actor: Actor, turn: Turn, ending: Ending) -> Report:
     header = parse_header(text)
     left = owned_open(db, actor.address) if ending.gated else []
     status = _reconciled(header.status, left)
-    return Report(status, header.summary, text, tuple(f"{one.id} {one.summary}" for one in left))
+    due = ending.gated and actor.output_schema is None  # who answers in a format gives no header
+    open_tasks = tuple(f"{one.id} {one.summary}" for one in left)
+    return Report(status, header.summary, text, open_tasks, due)
 
 
 def _reconciled(status: Reported | None, left: Sequence[Task]) -> Reported | None:
@@ -83,7 +87,7 @@ def notice_of(
 ) -> NoticeBody:
     """The notice that tells the parent of `actor` how `turn` ended."""
     return NoticeBody(
-        notice=_kind(ending, report.status),
+        notice=_kind(ending, report),
         session_id=actor.session_id,
         actor_id=actor.actor_id,
         agent=actor.agent,
@@ -100,7 +104,7 @@ def notice_of(
     )
 
 
-def _kind(ending: Ending, status: Reported | None) -> NoticeKind:
+def _kind(ending: Ending, report: Report) -> NoticeKind:
     match ending.outcome:
         case "failure":
             return "failed"
@@ -109,6 +113,6 @@ def _kind(ending: Ending, status: Reported | None) -> NoticeKind:
         case "interrupted":
             return "interrupted"
         case "success":
-            if status in {"failed", "blocked"}:
+            if report.status in {"failed", "blocked"}:
                 return "finished"
-            return "unreported" if ending.gated and status is None else "completed"
+            return "unreported" if report.due and report.status is None else "completed"

@@ -107,7 +107,7 @@ def words(body: NoticeBody) -> str:
 
 def _facts(body: NoticeBody) -> list[tuple[str, str]]:
     partial = body.notice in {"failed", "cancelled", "interrupted"}
-    cut = f"\n[{body.left_out:,} more characters; ask for them with `send`]"
+    cut = f"\n[{body.left_out:,} more characters; `wait` with its actor_id gives the whole]"
     return [
         ("Summary", body.summary),
         ("Error", body.error),
