@@ -12,6 +12,7 @@ from roost.actors.cancel import cancel_session, stop
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
 from roost.actors.send import send
+from roost.actors.spending import Spent, spent_since
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, NotFoundError, StorageError, UsageError
@@ -312,6 +313,14 @@ class Runtime:
                 except TimeoutError:
                     await self.scheduler.recover(address.session_id)
 
+    async def spent(self, address: Address, message_id: str) -> Spent:
+        """What the actor and all below it have used since the prompt `message_id` was accepted."""
+
+        def read(db: Reader) -> Spent:
+            return spent_since(db, address, inbox.get(db, message_id).created)
+
+        return await self.database.read(read)
+
     async def _result(self, turn: Turn) -> TurnResult:
         message_id = turn.result_message_id
         message = (
@@ -338,8 +347,10 @@ class Runtime:
     # Requests to the person
 
     async def asks(self, session_id: str | None = None) -> list[Ask]:
-        """What waits for an answer, the oldest first."""
-        return await self.database.read(lambda db: asks.listed(db, session_id))
+        """What waits for an answer, in a session and those below it or in all, the oldest first."""
+        return await self.database.read(
+            lambda db: asks.listed_below(db, session_id) if session_id else asks.listed(db)
+        )
 
     async def reply_permission(self, ask_id: str, reply: Reply, message: str | None = None) -> Ask:
         """Answer a permission request; `message` goes to the model with a `reject`."""

@@ -5,13 +5,15 @@ from msgspec import Struct
 
 from roost.actors import trees
 from roost.actors.models import Actor, Budgets, Claim
+from roost.actors.send import send
 from roost.actors.store import check_fence, note_choice, save_progress
 from roost.actors.turn_store import set_hops
+from roost.context.active import active_actors
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.drain import drain
-from roost.inbox.models import Address
+from roost.inbox.models import Address, Letter, NoteBody
 from roost.sessions import transcript
 from roost.sessions.models import Message, ModelName, UserInfo
 from roost.turn.memory import Fork, Memory
@@ -85,6 +87,7 @@ def take(tx: Transaction, memory: Memory) -> Taken:
         set_hops(tx, memory.claim.turn.id, hops)
     if by_a_person:
         chosen = by_a_person[-1]
+        new += _reminded(tx, memory, chosen)
         note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
         trees.begin(tx, memory.claim, budgets)
@@ -93,6 +96,23 @@ def take(tx: Transaction, memory: Memory) -> Taken:
     if trees.is_limited(budgets):
         budgets = trees.read(tx, memory.claim, budgets)
     return Taken(actor, new, budgets, hops)
+
+
+def _reminded(tx: Transaction, memory: Memory, prompt: UserInfo) -> list[Message]:
+    """What is said of the actors at work behind a prompt that begins a turn."""
+    address, turn_id = memory.claim.address, memory.claim.turn.id
+    if memory.steps or not (words := active_actors(tx, address)):
+        return []
+    letter = Letter(
+        receiver=address,
+        kind="system",
+        body=NoteBody(words, origin="active-actors"),
+        sender=address,
+        sender_turn=turn_id,
+        key=f"active:{turn_id}",
+    )
+    send(tx, letter)
+    return drain(tx, address, turn_id, agent=prompt.agent, model=prompt.model)
 
 
 def _hops(info: UserInfo) -> int:

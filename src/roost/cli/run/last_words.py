@@ -2,6 +2,7 @@
 
 import time
 
+from roost.actors.spending import Spent
 from roost.cli.failures import describe, tell, words_of
 from roost.cli.run.follow import Followed
 from roost.cli.run.outcome import Ended, Usage, ended, error_words, of_error
@@ -20,6 +21,8 @@ class LastWords:
         self.session_id: str | None = None
         """Set while the prompt stands in the session."""
         self.usage = Usage()
+        self.total: Spent | None = None
+        """What all actors together have used, once that was read."""
         self._began = time.monotonic()
         self._json = json
         self._code: int | None = None
@@ -65,7 +68,7 @@ class LastWords:
 
     def _finale(self, end: Ended, followed: Followed) -> Finale:
         seconds = time.monotonic() - self._began
-        return Finale(self.session_id, followed, end, self.usage, seconds)
+        return Finale(self.session_id, followed, end, self.usage, self.total, seconds)
 
     def _settle(self, code: int) -> None:
         self._code = code

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.actors.models import Outcome, Turn
+from roost.actors.spending import Spent
 from roost.cli.run.follow import Followed
 from roost.cli.run.stopping import EXIT_CODES, Cause
 from roost.core.errors import LimitError, RoostError
@@ -112,9 +113,13 @@ class Usage(Struct, frozen=True):
 
 
 def result_fields(
-    session_id: str | None, followed: Followed, end: Ended, usage: Usage
+    session_id: str | None, followed: Followed, end: Ended, usage: Usage, total: Spent | None
 ) -> dict[str, Any]:
-    """What the last line of `--format json` says."""
+    """What the last line of `--format json` says.
+
+    `usage` and `cost` are those of the actor that was prompted, `total` those of it and of all
+    below it together since the prompt; null where that could not be read any more.
+    """
     result = followed.result
     return {
         "session": session_id,
@@ -125,6 +130,7 @@ def result_fields(
         "structured": result.structured if result else None,
         "usage": {"steps": usage.steps, "tokens": msgspec.to_builtins(usage.tokens)},
         "cost": usage.cost,
+        "total": None if total is None else msgspec.to_builtins(total),
         "error": end.error,
         "exit": end.code,
     }

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from roost.actors.trees import COST as TREE_COST
 from roost.cli.folders import working_folder
 from roost.cli.log import Level
 from roost.cli.run.prompt import Attachment, read_format
@@ -15,6 +16,7 @@ from roost.runtime.models import FileInput, PromptInput, Settings, TextInput
 from roost.runtime.runtime import Runtime
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
+from roost.turn.policies.limits import COST, STEPS
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -64,9 +66,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """How the runtime is to run."""
         limits: dict[str, float] = {}
         if self.max_steps is not None:
-            limits["steps"] = self.max_steps
+            limits[STEPS] = self.max_steps
         if self.max_cost is not None:
-            limits["cost"] = self.max_cost
+            limits[COST] = limits[TREE_COST] = self.max_cost
         return Settings(
             environment=environment,
             interactive=False,

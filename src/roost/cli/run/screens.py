@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from roost.actors.spending import Spent
 from roost.cli.failures import tell
 from roost.cli.run.follow import Followed
 from roost.cli.run.json_view import JsonView
@@ -30,6 +31,8 @@ class Finale(Struct, frozen=True):
     followed: Followed
     end: Ended
     usage: Usage
+    total: Spent | None
+    """Of all actors together, as far as it is known."""
     seconds: float
 
 
@@ -189,7 +192,20 @@ def _footer(finale: Finale, denied: int) -> list[str]:
         *([f"{denied} call{'s' * (denied != 1)} refused"] if denied else []),
         f"{finale.seconds:.1f} s",
     ]
-    return [" · ".join(figures), f'go on with: roost run -s {finale.session_id} "..."']
+    return [
+        " · ".join(figures),
+        *_together(finale.total),
+        f'go on with: roost run -s {finale.session_id} "..."',
+    ]
+
+
+def _together(total: Spent | None) -> list[str]:
+    """What all actors used, where there was more than one."""
+    if total is None or total.actors < 2:
+        return []
+    figures = [f"{total.steps} steps", f"{total.tokens.total:,} tokens"]
+    figures += [f"${total.cost:.4f}"] if total.cost else []
+    return [f"all {total.actors} actors: {' · '.join(figures)}"]
 
 
 class JsonScreen:
@@ -235,7 +251,7 @@ class JsonScreen:
         """The error, if there is one and it was not told before, and the result."""
         end = finale.end
         lines = self._view.error(end.error) if end.error is not None else []
-        fields = result_fields(finale.session_id, finale.followed, end, finale.usage)
+        fields = result_fields(finale.session_id, finale.followed, end, finale.usage, finale.total)
         return [*lines, self._view.result(**fields, warnings=self._warnings)]
 
     async def _write(self, lines: list[str]) -> None:

@@ -193,6 +193,8 @@ class _Run:
             )
             followed = await follower.follow(self._show)
         self.heard = followed.result is not None or followed.left or followed.gave_up
+        if self.heard and not followed.gave_up:
+            self._last.total = await self._runtime.spent(self._address, accepted.message_id)
         return followed
 
     async def _show(self, sightings: list[Sighting]) -> None:
