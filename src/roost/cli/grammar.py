@@ -4,9 +4,10 @@ each start of any command reads it.
 
 from argparse import SUPPRESS
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from roost.cli import notes
+from roost.cli.arguments import actions, at_most, log_options, place, sentence
 from roost.cli.parser import Parser, port_number, positive_amount, positive_count
 
 Argue = Callable[[Parser], None]
@@ -32,7 +33,7 @@ class Command(NamedTuple):
 def _run(parser: Parser) -> None:
     add = parser.add_argument
     add("message", nargs="*", help="the prompt; what is piped in is added to it")
-    _place(parser, "work in this folder (default: the current one)")
+    place(parser, "work in this folder (default: the current one)")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to run as")
     add("--variant", metavar="NAME", help="reasoning effort of the model, such as high")
@@ -136,16 +137,16 @@ def _serve(parser: Parser) -> None:
 
 
 def _sessions(parser: Parser) -> None:
-    add = _actions(parser)
+    add = actions(parser)
     listing = add("list", "list the sessions of this project", notes.STATES, alias="ls")
     listing.add_argument("--format", choices=("table", "json"), default="table", help=_HOW)
-    _at_most(listing, 50, "sessions")
+    at_most(listing, 50, "sessions")
     listing.add_argument("--all", action="store_true", help="those of every project")
-    _place(listing, "list those of this folder's project")
+    place(listing, "list those of this folder's project")
     show = add("show", "show what was said and done in a session")
     _which(show)
     show.add_argument("--actor", metavar="NAME", help="whose messages (default: the first actor's)")
-    _at_most(show, 100, "messages")
+    at_most(show, 100, "messages")
     show.add_argument("--full", action="store_true", help="do not shorten long texts")
     show.add_argument("--thinking", action="store_true", help="show the model's reasoning too")
     export = add("export", "write a session as JSON to stdout", notes.EXPORTED)
@@ -154,7 +155,7 @@ def _sessions(parser: Parser) -> None:
     load = add("import", "read a session that was exported")
     load.add_argument("file", help="the file, or - for stdin")
     load.add_argument("--new-id", action="store_true", help="give it a new id")
-    _place(load, "the folder that it belongs to (default: as exported, if that exists here)")
+    place(load, "the folder that it belongs to (default: as exported, if that exists here)")
     delete = add("delete", "delete a session for good", notes.DELETED, alias="rm")
     delete.add_argument("session", metavar="ID", help="its id, or the beginning of it")
     delete.add_argument("--yes", action="store_true", help="do not ask")
@@ -164,7 +165,7 @@ def _sessions(parser: Parser) -> None:
         help="if a process is at work in it, stop that work first (default: refuse)",
     )
     for action in (listing, show, export, load, delete):
-        _log_options(action)
+        log_options(action)
 
 
 def _which(parser: Parser) -> None:
@@ -174,14 +175,7 @@ def _which(parser: Parser) -> None:
         metavar="ID",
         help="its id, or the beginning of it (default: the last session of this folder)",
     )
-    _place(parser, "without an ID: the last session of this folder")
-
-
-def _at_most(parser: Parser, count: int, what: str) -> None:
-    words = f"the newest N {what} (default: {count})"
-    parser.add_argument(
-        "-n", "--max-count", type=positive_count, default=count, metavar="N", help=words
-    )
+    place(parser, "without an ID: the last session of this folder")
 
 
 def _models(parser: Parser) -> None:
@@ -189,13 +183,13 @@ def _models(parser: Parser) -> None:
     add("provider", nargs="?", help="only this provider's models")
     add("--verbose", action="store_true", help="show where each is reached, as JSON")
     add("--refresh", action="store_true", help="ask the endpoints which models they have")
-    _place(parser, "with the configuration of this folder")
+    place(parser, "with the configuration of this folder")
 
 
 def _config(parser: Parser) -> None:
-    _place(parser, "of this folder (default: the current one)")
+    place(parser, "of this folder (default: the current one)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help=_HOW)
-    add = _actions(parser)
+    add = actions(parser)
     for name, words, below in (
         ("trust", "trust this repository's configuration exactly as it is now", notes.TRUSTED),
         ("untrust", "forget that it was trusted", ""),
@@ -204,54 +198,18 @@ def _config(parser: Parser) -> None:
         action = add(name, words, below)
         # SUPPRESS: a default here would undo the same option given before the action.
         action.add_argument("--dir", default=SUPPRESS, metavar="PATH", help="for this folder")
-        _log_options(action)
+        log_options(action)
 
 
 def _doctor(parser: Parser) -> None:
     add = parser.add_argument
     add("--online", action="store_true", help="also call endpoints on other machines")
     add("--deep", action="store_true", help="also check the whole database")
-    _place(parser, "with the configuration of this folder")
+    place(parser, "with the configuration of this folder")
 
 
 def _completion(parser: Parser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
-
-
-class _AddAction(Protocol):
-    """Adds an action and gives its parser; the text `below` stands below its options."""
-
-    def __call__(self, name: str, summary: str, below: str = "", alias: str = "") -> Parser: ...
-
-
-def _actions(parser: Parser) -> _AddAction:
-    known = parser.add_subparsers(dest="action", metavar="[ACTION]", parser_class=Parser)
-
-    def add(name: str, summary: str, below: str = "", alias: str = "") -> Parser:
-        words = _sentence(summary)
-        aliases = [alias] if alias else []
-        return known.add_parser(
-            name, aliases=aliases, help=summary, description=words, epilog=below
-        )
-
-    return add
-
-
-def _place(parser: Parser, words: str) -> None:
-    parser.add_argument("--dir", metavar="PATH", help=words)
-
-
-def _log_options(parser: Parser) -> None:
-    group = parser.add_argument_group("log")
-    group.add_argument(
-        "--print-logs", action="store_true", default=SUPPRESS, help="write the log to stderr too"
-    )
-    group.add_argument(
-        "--log-level",
-        default=SUPPRESS,
-        choices=("DEBUG", "INFO", "WARN", "ERROR"),
-        help="least important lines that are logged (default: INFO)",
-    )
 
 
 COMMANDS: Final = (
@@ -316,9 +274,9 @@ def find_command(name: str) -> Command | None:
 
 def parser_of(command: Command) -> Parser:
     """The parser of one command."""
-    parser = Parser(f"roost {command.name}", _sentence(command.summary), command.notes)
+    parser = Parser(f"roost {command.name}", sentence(command.summary), command.notes)
     command.arguments(parser)
-    _log_options(parser)
+    log_options(parser)
     return parser
 
 
@@ -332,7 +290,3 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
     given = vars(parser.parse_intermixed_args(words[:at]))
     given[command.words] = [*given[command.words], *words[at + 1 :]]
     return given
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
