@@ -54,7 +54,8 @@ async def wait_for_turn(
 ) -> Waited:
     """Wait until turn `number` of `other` has its outcome, at most so long.
 
-    Ends early when a person speaks to the one who waits, or wants it to stop. Raises
+    Ends early when a person speaks to the one who waits or wants it to stop, and when a request for
+    a permission reaches it, which it could not answer while it waits. Raises
     `NotFoundError` if the other is removed, `StaleFenceError` when the turn that waits is lost.
     """
     deadline = time.monotonic() + seconds
@@ -103,6 +104,6 @@ def _look(db: Reader, waiting: Claim, other: Address, number: int) -> Look:
         how = "ended"
     elif own.cancel is not None:
         how = "cancelled"
-    elif inbox.has_prompt(db, waiting.address):
+    elif inbox.has_prompt(db, waiting.address) or inbox.has_request(db, waiting.address):
         how = "steered"
     return Look(how, turn, actor.last_activity)

@@ -35,6 +35,13 @@ def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
     return row
 
 
+def take_back(tx: Transaction, key: str) -> None:
+    """Let nobody hear what is queued under `key` any more: the runtime has no need to tell it."""
+    for row in tx.all("SELECT * FROM inbox WHERE key = ? AND state = 'queued'", (key,)):
+        tx.run("UPDATE inbox SET state = 'rejected' WHERE seq = ?", (row["seq"],))
+        _tell_state(tx, msgspec.structs.replace(store.from_row(row), state="rejected"))
+
+
 def _tell_state(tx: Transaction, row: InboxRow) -> None:
     tx.emit(
         Event(

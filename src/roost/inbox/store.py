@@ -385,6 +385,15 @@ def by_key(db: Reader, receiver: Address, key: str) -> InboxRow | None:
     return readable(row) if row else None
 
 
+def has_request(db: Reader, receiver: Address) -> bool:
+    """Whether the news waits for the actor that somebody asks for a permission."""
+    sql = (
+        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND kind = 'permission' LIMIT 1"
+    )
+    return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
+
+
 def hush(tx: Transaction, receiver: Address) -> None:
     """Let what waits for an actor, prompts apart, start no turn of itself."""
     tx.run(

@@ -16,7 +16,9 @@ from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
+from roost.inbox.changes import take_back
 from roost.inbox.models import Address
+from roost.sessions.models import agent_id_of
 
 Kind = Literal["permission", "question"]
 State = Literal["open", "answered", "withdrawn"]
@@ -44,21 +46,43 @@ class Ask(Struct, frozen=True):
     turn_id: str | None = None
     answer: dict[str, Any] | None = None
     """`{reply, message?}` of a permission, `{answers}` or `{rejected: true}` of a question."""
+    deadline: int | None = None
+    """When it is refused if nobody has answered; milliseconds since the epoch."""
+    forced: bool = False
+    """Only a person may agree."""
 
 
 def open_ask(
-    tx: Transaction, address: Address, turn_id: str, kind: Kind, request: dict[str, Any]
+    tx: Transaction,
+    address: Address,
+    turn_id: str,
+    kind: Kind,
+    request: dict[str, Any],
+    *,
+    deadline: int | None = None,
+    forced: bool = False,
 ) -> Ask:
     """Store a new request and tell clients."""
     identifier = new_id(kind)
     shown = {"id": identifier, "sessionID": address.session_id, **request}
+    if (agent_id := agent_id_of(address.session_id, address.actor_id)) is not None:
+        shown["actorID"] = agent_id
     ask = Ask(
-        identifier, address.session_id, address.actor_id, kind, shown, "open", now_ms(), turn_id
+        id=identifier,
+        session_id=address.session_id,
+        actor_id=address.actor_id,
+        kind=kind,
+        request=shown,
+        state="open",
+        created=now_ms(),
+        turn_id=turn_id,
+        deadline=deadline,
+        forced=forced,
     )
     failpoint("ask.before")
     tx.run(
-        "INSERT INTO ask (id, session_id, actor_id, turn_id, kind, request, state, created)"
-        " VALUES (?,?,?,?,?,?,'open',?)",
+        "INSERT INTO ask (id, session_id, actor_id, turn_id, kind, request, state, created,"
+        " deadline, forced) VALUES (?,?,?,?,?,?,'open',?,?,?)",
         (
             ask.id,
             ask.session_id,
@@ -67,6 +91,8 @@ def open_ask(
             kind,
             msgspec.json.encode(shown).decode(),
             ask.created,
+            deadline,
+            int(forced),
         ),
     )
     tx.emit(Event(f"{kind}.asked", shown, session_id=address.session_id))
@@ -85,6 +111,8 @@ def from_row(row: sqlite3.Row) -> Ask:
         created=row["created"],
         turn_id=row["turn_id"],
         answer=msgspec.json.decode(row["answer"]) if row["answer"] else None,
+        deadline=row["deadline"],
+        forced=bool(row["forced"]),
     )
 
 
@@ -106,6 +134,23 @@ def listed(db: Reader, session_id: str | None = None, kind: Kind | None = None) 
     return [from_row(row) for row in rows]
 
 
+def listed_below(db: Reader, session_id: str) -> list[Ask]:
+    """The requests that wait for an answer in a session and all below it, the oldest first."""
+    rows = db.all(
+        "WITH RECURSIVE below (id) AS ("
+        " SELECT ? UNION SELECT s.id FROM session s JOIN below b ON s.parent_id = b.id)"
+        " SELECT a.* FROM ask a JOIN below b ON a.session_id = b.id"
+        " WHERE a.state = 'open' ORDER BY a.created, a.id",
+        (session_id,),
+    )
+    return [from_row(row) for row in rows]
+
+
+def notice_key(ask_id: str) -> str:
+    """The key in an inbox of the news that somebody asks."""
+    return f"ask:{ask_id}"
+
+
 def answer(tx: Transaction, ask_id: str, kind: Kind, words: dict[str, Any]) -> Ask:
     """Store the answer and tell clients.
 
@@ -121,6 +166,7 @@ def answer(tx: Transaction, ask_id: str, kind: Kind, words: dict[str, Any]) -> A
     )
     if not changed:
         raise ConflictError(f"request {ask_id} was {ask.state} already")
+    take_back(tx, notice_key(ask_id))
     failpoint("ask.answered")
     tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
     return msgspec.structs.replace(ask, state="answered", answer=words)
@@ -142,6 +188,7 @@ def withdraw(tx: Transaction, ask: Ask) -> None:
         (now_ms(), ask.id),
     )
     if changed:
+        take_back(tx, notice_key(ask.id))
         words: dict[str, Any] = {"reply": "reject", "rejected": True}
         tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from roost.actors.limits import ASK_SECONDS, HOPS
+from roost.core.clock import now_ms
 from roost.core.errors import DeniedError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
@@ -15,11 +17,13 @@ from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions import asks
 from roost.permissions.asks import Ask, RejectedError
+from roost.permissions.forwarding import EXPIRED, OPAQUE, ForwardTerms, expire, open_permission
 from roost.permissions.lineage import evaluate_lineage
 from roost.permissions.models import Layer, PermissionRequest, Reply, Rule, Verdict
 from roost.permissions.rules import evaluate, settle_alone
 from roost.permissions.words import how_to_allow
 
+_GO_ON: Final = "Go on without it if you can, and say in your report what could not be done."
 _POLL_SECONDS: Final = 0.5
 """How often an answer given through another process is looked for."""
 
@@ -35,6 +39,10 @@ class Requester(Struct, frozen=True):
     layers: tuple[Layer, ...]
     above: tuple[tuple[Layer, ...], ...] = ()
     """The layers of the actors above it, its parent's first: none of them may be overruled."""
+    terms: ForwardTerms = ForwardTerms(ASK_SECONDS, HOPS)
+    """How it is forwarded if another session directs the actor's."""
+    alone: bool = False
+    """Nobody is asked for it: its parent waits for what it reads."""
 
 
 class Gate:
@@ -60,6 +68,8 @@ class Gate:
                 way_out = how_to_allow(request.permission, needs_person=request.needs_person)
                 raise DeniedError(verdict.reason, hint=way_out if asked else "")
             return
+        if verdict.action == "ask" and by.alone:
+            raise DeniedError(f"{verdict.reason}, and nobody is asked for one that only reads")
         if verdict.action == "deny":
             raise DeniedError(verdict.reason)
         if verdict.action == "ask":
@@ -74,16 +84,26 @@ class Gate:
         return evaluate_lineage(request, lineage, _rules(known))
 
     async def _ask(self, request: PermissionRequest, verdict: Verdict, by: Requester) -> None:
-        shown = {
+        shown: dict[str, Any] = {
             "permission": request.permission,
             "patterns": list(request.patterns),
             "always": list(request.always),
             "metadata": {**request.metadata, "title": request.title, "reason": verdict.reason},
             "tool": {"messageID": by.message_id, "callID": by.call_id},
         }
-        answer = await self._put(by, "permission", shown)
+        if any(trait.opaque for trait in request.traits):
+            shown["metadata"][OPAQUE] = True
+        forced = request.forced or request.needs_person
+        answer = await self._put(
+            by,
+            lambda tx: open_permission(
+                tx, by.address, by.turn_id, shown, forced=forced, terms=by.terms
+            ),
+        )
         if answer.get("reply") in {"once", "always"}:
             return
+        if answer.get(EXPIRED):
+            raise DeniedError(f"{verdict.reason}, and {answer.get('message')}", hint=_GO_ON)
         words = str(answer.get("message") or "").strip()
         if words:
             raise RejectedError(f"The user refused this and says: {words}", blocks=False)
@@ -102,33 +122,44 @@ class Gate:
             "questions": questions,
             "tool": {"messageID": by.message_id, "callID": by.call_id},
         }
-        answer = await self._put(by, "question", shown)
+        answer = await self._put(
+            by, lambda tx: asks.open_ask(tx, by.address, by.turn_id, "question", shown)
+        )
         if answer.get("rejected"):
             raise RejectedError("The user did not answer the question.", blocks=True)
         return list(answer["answers"])
 
-    async def _put(self, by: Requester, kind: asks.Kind, shown: dict[str, Any]) -> dict[str, Any]:
-        """Store a request and wait for its answer, from whichever process it comes."""
+    async def _put(self, by: Requester, put: Callable[[Transaction], Ask | None]) -> dict[str, Any]:
+        """Store a request and wait for its answer, from whichever process it comes.
+
+        If `put` stores none, it was agreed to before.
+        """
         news_of = _about(by.address.session_id)
         with self._bus.subscribe(news_of) as news:
-            ask = await self._database.write(
-                lambda tx: asks.open_ask(tx, by.address, by.turn_id, kind, shown)
-            )
+            ask = await self._database.write(put)
+            if ask is None:
+                return {"reply": "once"}
             try:
-                return await self._answer(ask, news.batch)
+                return await self._answer(ask, news.batch, by.terms.seconds)
             except asyncio.CancelledError:
                 await self._database.write(lambda tx: asks.withdraw(tx, ask))
                 raise
 
-    async def _answer(self, ask: Ask, news: Callable[[], Any]) -> dict[str, Any]:
+    async def _answer(self, ask: Ask, news: Callable[[], Any], seconds: int) -> dict[str, Any]:
         while True:
             current = await self._database.read(lambda db: asks.get(db, ask.id))
             if current.state == "answered":
                 return current.answer or {}
             if current.state == "withdrawn":
                 raise RejectedError("The request was withdrawn.", blocks=True)
+            left = _POLL_SECONDS
+            if current.deadline is not None:
+                left = min(left, (current.deadline - now_ms()) / 1000)
+            if left <= 0:
+                await self._database.write(lambda tx: expire(tx, ask, seconds))
+                continue
             try:
-                await asyncio.wait_for(news(), _POLL_SECONDS)
+                await asyncio.wait_for(news(), left)
             except TimeoutError:
                 continue
 

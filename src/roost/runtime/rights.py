@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
+from roost.actors.models import Actor
 from roost.config.paths import home_of
 from roost.context.agents import Agent
 from roost.llm.models import Model
+from roost.permissions.forwarding import ForwardTerms
 from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
@@ -90,6 +92,8 @@ class Asker:
             self._session.project_id,
             self._rules.layers(call.agent),
             self._above,
+            terms=ForwardTerms(call.claim.limits.ask_seconds, call.claim.limits.hops),
+            alone=_is_reader(call.claim.actor),
         )
 
     async def permission(self, request: PermissionRequest, call: CallPlace) -> None:
@@ -101,3 +105,9 @@ class Asker:
         shown = [msgspec.to_builtins(question) for question in questions]
         answers = await self._gate.question(shown, self._by(call))
         return tuple(tuple(chosen) for chosen in answers)
+
+
+def _is_reader(actor: Actor) -> bool:
+    """Whether the actor only reads what another session holds, for one who waits for it."""
+    parent = actor.parent
+    return parent is not None and parent.session_id != actor.session_id and not actor.background

@@ -172,6 +172,18 @@ def children(db: Reader, session_id: str) -> list[Session]:
     return [_from_row(row) for row in rows]
 
 
+def is_within(db: Reader, session_id: str, top: str) -> bool:
+    """Whether a session is `top`, or lies below it."""
+    row = db.one(
+        "WITH RECURSIVE above (id) AS ("
+        " SELECT ? UNION SELECT s.parent_id FROM session s JOIN above a ON s.id = a.id"
+        " WHERE s.parent_id IS NOT NULL)"
+        " SELECT 1 FROM above WHERE id = ?",
+        (session_id, top),
+    )
+    return row is not None
+
+
 def project_of_directory(db: Reader, directory: str) -> str | None:
     """The project id of the session last used in a directory, or None."""
     row = db.one(

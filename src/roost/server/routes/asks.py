@@ -9,6 +9,7 @@ from roost.core.wire_names import wire_name
 from roost.permissions.asks import Kind, get
 from roost.permissions.models import Reply
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.sessions import store as sessions
 from roost.tools.contract import Question
 
 
@@ -29,6 +30,8 @@ class PermissionView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     metadata: dict[str, Any]
     always: list[str]
     tool: AskingCall | None = None
+    actor_id: str | None = None
+    """Who asks, unless it is the actor that fronts the session."""
 
 
 class QuestionsView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
@@ -38,6 +41,7 @@ class QuestionsView(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     session_id: str
     questions: list[Question]
     tool: AskingCall | None = None
+    actor_id: str | None = None
 
 
 class PermissionReply(Struct, frozen=True):
@@ -73,7 +77,7 @@ async def _waiting(call: Call[NoQuery, None], kind: Kind) -> list[dict[str, Any]
     found: list[dict[str, Any]] = []
     for ask in await call.service.runtime.asks():
         place = await call.service.directories.place(ask.session_id)
-        if ask.kind == kind and place is not None and place.directory == call.directory:
+        if ask.kind == kind and place is not None and place.is_shown_in(call.directory):
             found.append(ask.request)
     return found
 
@@ -111,7 +115,10 @@ async def _served(call: Call[Any, Any], parameter: str, session_id: str | None =
     """The id of the request in the path, whose session must be served."""
     ask_id = call.path[parameter]
     ask = await call.service.runtime.database.read(lambda db: get(db, ask_id))
-    if session_id not in {None, ask.session_id}:
+    below = session_id is None or await call.service.runtime.database.read(
+        lambda db: sessions.is_within(db, ask.session_id, session_id)
+    )
+    if not below:
         raise NotFoundError(f"there is no request {ask_id} in session {session_id}")
     await call.service.session(ask.session_id)
     return ask_id
