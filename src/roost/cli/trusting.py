@@ -9,6 +9,7 @@ from roost.config.loaded import Loaded
 from roost.config.paths import Paths, home_of
 from roost.config.trust import TrustStore
 from roost.core.errors import ConfigError
+from roost.workspace.git_folder import twins
 
 UNUSED: Final = "nothing of this file is used"
 _AGAIN: Final = "When that is mended, run `roost config trust` again."
@@ -41,7 +42,14 @@ def trust(directory: Path, environ: Mapping[str, str], paths: Paths) -> Loaded:
 
 def _place(directory: Path, environ: Mapping[str, str], paths: Paths) -> Place:
     home = home_of(environ)
-    return Place(directory=directory.resolve(), environ=environ, paths=paths, home=home)
+    folder = directory.resolve()
+    return Place(
+        directory=folder,
+        environ=environ,
+        paths=paths,
+        home=home,
+        twins=twins(folder, paths.worktrees.resolve()),
+    )
 
 
 def withheld_words(loaded: Loaded) -> str:

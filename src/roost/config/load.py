@@ -49,6 +49,9 @@ class Place(Struct, frozen=True):
     paths: Paths
     home: Path
     """The user's home: the search for a repository's files ends below it."""
+    twins: tuple[Path, ...] = ()
+    """Other working trees of the same repository: what is trusted there is trusted here, as long as
+    it is the same content."""
 
 
 def load(place: Place, *, accept: str | None = None) -> Loaded:
@@ -116,7 +119,8 @@ class _Loader:
 
     def _is_trusted(self, root: Path, digest: str) -> bool:
         try:
-            return TrustStore(self.place.paths.trust_file).is_trusted(root, digest)
+            store = TrustStore(self.place.paths.trust_file)
+            return any(store.is_trusted(one, digest) for one in (root, *self.place.twins))
         except ConfigError as error:
             self.warnings.append(f"{error.message} {error.hint}")
             return False

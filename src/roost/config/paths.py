@@ -31,6 +31,11 @@ class Paths(Struct, frozen=True):
         return self.data / "roost.db"
 
     @property
+    def worktrees(self) -> Path:
+        """Working trees of actors that work apart: `<project id>/<name>`."""
+        return self.data / "worktrees"
+
+    @property
     def trust_file(self) -> Path:
         """Which project configurations the user trusts."""
         return self.state / "trust.json"

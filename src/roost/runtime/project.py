@@ -14,6 +14,7 @@ from roost.context.instructions import Instruction, find_instructions
 from roost.core.errors import UsageError
 from roost.runtime.advert import FOLDER
 from roost.runtime.models import Settings
+from roost.workspace.git_folder import own_tree, twins
 from roost.workspace.guard import Guard
 
 
@@ -77,7 +78,7 @@ class Projects:
             loaded=loaded,
             guard=Guard(
                 root,
-                self._open_roots(),
+                self._open_roots(directory),
                 protected=self._paths.all,
                 private=(self._paths.state / FOLDER, self._paths.trust_file),
             ),
@@ -85,9 +86,12 @@ class Projects:
             agents=agents(loaded),
         )
 
-    def _open_roots(self) -> tuple[Path, ...]:
-        """What lies outside of a project and may be read all the same: spilled tool outputs."""
-        return (self._paths.data / "outputs",)
+    def _open_roots(self, directory: Path) -> tuple[Path, ...]:
+        """What counts as inside although it lies among Roost's own data: spilled tool outputs, and
+        the working tree itself if it is one that Roost made.
+        """
+        tree = own_tree(directory, self._paths.worktrees.resolve())
+        return (self._paths.data / "outputs", *([tree] if tree else []))
 
     def _load(self, directory: Path) -> Loaded:
         place = ConfigPlace(
@@ -95,5 +99,6 @@ class Projects:
             environ=self._settings.environment,
             paths=self._paths,
             home=home_of(self._settings.environment),
+            twins=twins(directory, self._paths.worktrees.resolve()),
         )
         return load(place)

@@ -27,6 +27,12 @@ class Place(Struct, frozen=True):
     directory: str
     project_id: str
     served: bool
+    above: frozenset[str] = frozenset()
+    """Where the sessions work that started it: their clients see it too."""
+
+    def is_shown_in(self, directory: str) -> bool:
+        """Whether clients of a folder see what happens in the session."""
+        return directory == self.directory or directory in self.above
 
 
 class Directories:
@@ -76,7 +82,7 @@ class Directories:
         found = await self._runtime.database.read(
             lambda db: sessions.listed(db, directory=directory, limit=1)
         )
-        return bool(found) and await self.serves(found[0].directory, found[0].project_id)
+        return bool(found) and (await self.remember(found[0])).served
 
     async def serves(self, directory: str, project_id: str) -> bool:
         """Whether sessions in `directory` may be used: it lies in a served folder, or it is a
@@ -103,6 +109,9 @@ class Directories:
         found = repository_of(root)
         return found[1] if found is not None and found[0] == root else None
 
+    def _is_own_tree(self, directory: str) -> bool:
+        return Path(directory).is_relative_to(os.path.realpath(self._runtime.paths.worktrees))
+
     async def place(self, session_id: str) -> Place | None:
         """Where a session works; None if there is no such session."""
         if (known := self._places.get(session_id)) is not None:
@@ -118,8 +127,12 @@ class Directories:
         """Keep the place of `session`, which never changes."""
         if len(self._places) >= _KNOWN_LIMIT:
             self._places.clear()
+        parent = None if session.parent_id is None else await self.place(session.parent_id)
         served = await self.serves(session.directory, session.project_id)
-        place = Place(session.directory, session.project_id, served)
+        if parent is not None and not served:  # a working tree of its own, outside of the folder
+            served = parent.served and self._is_own_tree(session.directory)
+        above = parent.above | {parent.directory} if parent else frozenset[str]()
+        place = Place(session.directory, session.project_id, served, above)
         self._places[session.id] = place
         return place
 

@@ -102,7 +102,7 @@ class EventStream(Streamed):
         return place is None or self._fits(place)
 
     def _fits(self, place: Place) -> bool:
-        return place.served and (self._envelopes or place.directory == self._directory)
+        return place.served and (self._envelopes or place.is_shown_in(self._directory))
 
     async def _frames(self, batch: Iterable[Event]) -> list[bytes]:
         frames: list[bytes] = []

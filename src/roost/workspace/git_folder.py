@@ -30,3 +30,32 @@ def shared_folder(git: Path) -> Path | None:
         return Path(os.path.realpath(folder / common.read_text(encoding="utf-8").strip()))
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def own_tree(directory: Path, folder: Path) -> Path | None:
+    """The top of the working tree that `directory` lies in if it is one of those that Roost keeps
+    in `folder`, as `<project>/<name>`.
+    """
+    if not directory.is_relative_to(folder):
+        return None
+    parts = directory.relative_to(folder).parts[:2]
+    top = folder.joinpath(*parts)
+    return top if len(parts) == 2 and (top / ".git").is_file() else None
+
+
+def twins(directory: Path, folder: Path) -> tuple[Path, ...]:
+    """The other working trees of the repository, if `directory` lies in a tree that Roost keeps in
+    `folder` and that the repository itself lists: no tree can claim a repository for its own.
+    """
+    top = own_tree(directory, folder)
+    git = shared_folder(top / ".git") if top else None
+    if git is None:
+        return ()
+    listed = [git.parent] if git.name == ".git" else []
+    for entry in sorted((git / "worktrees").glob("*/gitdir")):
+        try:
+            listed.append(Path(entry.read_text(encoding="utf-8").strip()).parent)
+        except (OSError, UnicodeDecodeError):
+            continue
+    real = [Path(os.path.realpath(one)) for one in listed]
+    return tuple(one for one in real if one != top) if top in real else ()

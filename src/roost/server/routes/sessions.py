@@ -122,7 +122,7 @@ async def session_statuses(call: Call[NoQuery, None]) -> dict[str, SessionStatus
     shown: dict[str, SessionStatus] = {}
     for actor in busy:
         place = await call.service.directories.place(actor.session_id)
-        if actor.fronts and place is not None and place.directory == call.directory:
+        if actor.fronts and place is not None and place.is_shown_in(call.directory):
             shown[actor.session_id] = status_of(actor)
     return shown
 
