@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from benchmarks import delegation
 from benchmarks.headless import Costs, costs
 from benchmarks.measure import MB
 from benchmarks.programs import ROOST, Program, mini, opencode, vibe
@@ -29,8 +30,9 @@ class SkippedError(Exception):
 
 def lines(name: str | None = None) -> Iterator[str]:
     """The table, line by line as it is measured; with `name` of one program beside Roost."""
-    yield f"{'':<10}{'version':>11}{'1st request':>13}{'a step':>10}{'commands':>10}{'memory':>10}"
-    yield _line("roost", costs(ROOST))
+    heads = f"{'version':>11}{'1st request':>13}{'a step':>10}{'commands':>10}{'memory':>10}"
+    yield f"{'':<10}{heads}{'10 children':>13}"
+    yield _line("roost", costs(ROOST), delegation.wall(ROOST))
     for peer, install in PEERS.items():
         if name in {None, peer}:
             yield _measured(peer, install)
@@ -38,7 +40,9 @@ def lines(name: str | None = None) -> Iterator[str]:
 
 def _measured(name: str, install: Callable[[], Program]) -> str:
     try:
-        return _line(name, costs(install(), starts=3, loops=1))
+        program = install()
+        children = delegation.wall(program) if program.delegate else None
+        return _line(name, costs(program, starts=3, loops=1), children)
     except SkippedError as reason:
         return f"{name:<10}{f'({reason})':>11}"
     except TimeoutError:
@@ -48,12 +52,13 @@ def _measured(name: str, install: Callable[[], Program]) -> str:
         return f"{name:<10}{'(failed)':>11}"
 
 
-def _line(name: str, cost: Costs) -> str:
+def _line(name: str, cost: Costs, children: float | None = None) -> str:
     cells = (
         f"{cost.version:>8,.0f} ms{cost.first_request:>10,.0f} ms{cost.step:>7.1f} ms"
         f"{cost.commands:>7.1f} ms{cost.peak / MB:>7,.0f} MB"
     )
-    return f"{name:<10}{cells}"
+    together = "" if children is None else f"{children:>11.2f} s"
+    return f"{name:<10}{cells}{together}"
 
 
 def _cache() -> Path:

@@ -33,6 +33,8 @@ class Program(Struct, frozen=True, kw_only=True):
     """What the model says to end the work."""
     steps: int = 20
     """Of the loop that tells what one step costs."""
+    delegate: str = ""
+    """The tool that has another actor do something; empty if there is none."""
 
 
 def shared_config(**more: Any) -> str:
@@ -53,6 +55,7 @@ ROOST: Final = Program(
     environment={"ROOST_HOME": "{home}/home", "ROOST_CONFIG_CONTENT": shared_config()},
     arguments={"description": "nothing"},
     steps=100,
+    delegate="actor",
 )
 
 
@@ -71,6 +74,7 @@ def opencode(binary: Path) -> Program:
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         },
         arguments={"description": "nothing"},
+        delegate="task",
     )
 
 

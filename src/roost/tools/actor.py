@@ -101,6 +101,12 @@ class ActorTool(Tool[Action]):
         """The action in `value`. Raises `msgspec.ValidationError` that names the field."""
         return checked(operation_in(value), self.kinds, self._agents)
 
+    def effects_of(self, arguments: Action) -> Literal["reads", "writes"]:
+        """Calls that hold the step up do so side by side; the others in order, so that a wait in
+        the same step is for what was spawned or sent before it.
+        """
+        return "reads" if isinstance(arguments, Run | Wait | StatusOf | Models) else "writes"
+
     async def run(self, arguments: Action, context: ToolContext) -> ToolOutput:
         """Do it; see the functions of each action."""
         match arguments:
