@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 from fake_actors import AGENTS
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roost.tools.actor import ActorOffer, actor_tool
@@ -161,6 +161,8 @@ def test_any_text_survives_as_the_value_of_a_flag(text: str) -> None:
 
 
 @given(SPOKEN)
+@example("--")
+@example("--vision")
 def test_any_text_survives_between_double_quotes_and_in_a_here_document(text: str) -> None:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     if not text.startswith("$("):

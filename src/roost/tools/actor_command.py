@@ -62,7 +62,7 @@ class Word(Struct, frozen=True):
 
     text: str
     plain: bool = True
-    """It began outside of quotes, so it may be a flag."""
+    """It began outside of quotes and here-documents, so it may be a flag."""
 
 
 def usage(verb: str, kind: type[Action]) -> str:
@@ -172,7 +172,7 @@ class _Splitter:
 
     def words(self) -> Iterator[Word]:
         while self._skip_blanks():
-            plain = self._line[self._at] not in "'\""
+            plain = self._line[self._at] not in "'\"<"
             yield Word(self._word(), plain=plain)
 
     def _skip_blanks(self) -> bool:
