@@ -168,6 +168,8 @@ class Follower:
         try:
             session_id = self._address.session_id
             result = await self._runtime.wait_turn(session_id, self._message_id)
+            if result.turn.outcome == "interrupted":
+                return Followed(result)  # whoever took the actor over goes on with it and its tree
             if result.turn.outcome != "success":
                 await self._runtime.abort(session_id, actor_id=self._address.actor_id, tree=True)
             return Followed(await self._runtime.wait_tree(self._address, result))
