@@ -212,6 +212,43 @@ def _completion(parser: Parser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
+def _actors(parser: Parser) -> None:
+    add = parser.add_argument
+    add("-s", "--session", metavar="ID", help="only those of this session and below it")
+    add("--all", action="store_true", help="those that sleep, too")
+    at_most(parser, 20, "sessions of which --all shows all actors")
+    add("--json", action="store_true", help="as JSON")
+    add("--watch", action="store_true", help="on a terminal: draw again every second")
+    cancel = actions(parser)("cancel", "stop an actor", notes.CANCELLED)
+    cancel.add_argument("actor", metavar="ID", help="SESSION/ACTOR, or the name if that is clear")
+    cancel.add_argument("-s", "--session", metavar="ID", help="the session that it belongs to")
+    cancel.add_argument("--force", action="store_true", help="at once, without a last step")
+    cancel.add_argument("--tree", action="store_true", help="with all that is at work below it")
+    log_options(cancel)
+
+
+def _inbox(parser: Parser) -> None:
+    add = actions(parser)
+    listing = add("list", "list what was said to the actors of a session", alias="ls")
+    _which(listing)
+    listing.add_argument("--actor", metavar="NAME", help="only what was said to this one")
+    listing.add_argument(
+        "--state",
+        choices=("queued", "delivered", "rejected", "expired"),
+        help="only what is in this state; queued: nobody has heard it yet",
+    )
+    at_most(listing, 50, "messages")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    send = add("send", "say something to an actor, busy or not", notes.SENT)
+    send.add_argument("session", metavar="SESSION", help="its id, or the beginning of it")
+    send.add_argument("text", metavar="TEXT", help="what to say; - reads it from stdin")
+    send.add_argument("--actor", metavar="NAME", help="to whom (default: the first actor)")
+    withdraw = add("withdraw", "take back what nobody has heard yet")
+    withdraw.add_argument("id", metavar="ID", help="the id that `list` and `send` show")
+    for action in (listing, send, withdraw):
+        log_options(action)
+
+
 COMMANDS: Final = (
     Command(
         "run",
@@ -235,6 +272,21 @@ COMMANDS: Final = (
         "roost.cli.sessions.command",
         notes.SESSIONS,
         ("session",),
+    ),
+    Command(
+        "actors",
+        "show who is at work, and stop one",
+        _actors,
+        "roost.cli.actors.command",
+        notes.ACTORS,
+        ("actor",),
+    ),
+    Command(
+        "inbox",
+        "list what was said to actors, say something, take it back",
+        _inbox,
+        "roost.cli.inbox.command",
+        notes.INBOX,
     ),
     Command(
         "models",

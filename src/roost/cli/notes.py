@@ -58,6 +58,32 @@ examples:
   roost sessions delete ses_dd3f
 
 To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for the last one."""
+ACTORS: Final = """\
+examples:
+  roost actors
+  roost actors --watch
+  roost actors --all -s ses_dd3f               one session with all below it
+  roost actors cancel explore-1
+  roost actors cancel ses_dd3f/main --tree --force
+
+STATE says what an actor is doing:
+  progressing  it gives signs of life          stalled      it has given none for long
+  waiting      for mail                        pending      it is to run
+  stopping     it was asked to                 interrupted  its process ended in the middle
+Of one that sleeps it is how its last turn came out."""
+CANCELLED: Final = """\
+Its parent is told; afterwards only a person or its parent wakes it. The children that it waits for
+stop with it, with --tree all below it."""
+INBOX: Final = """\
+examples:
+  roost inbox list
+  roost inbox list ses_dd3f --state queued
+  roost inbox send ses_dd3f "leave the tests alone"
+  roost inbox send ses_dd3f "and look into docs/, too" --actor explore-1
+  roost inbox withdraw inb_dd3fb18f"""
+SENT: Final = """\
+One that is at work hears it at its next step, wherever it runs; else it says who will take it up,
+or how to have it taken up. It is stored in any case, and can be taken back until it is heard."""
 MODELS: Final = """\
 examples:
   roost models

@@ -11,9 +11,16 @@ GAP: Final = "  "
 _NARROWEST: Final = 12
 
 
-def table(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
-    """`rows` as lines; the first is the head. With `width` the last column is cut to fit."""
+def table(
+    rows: Sequence[Sequence[str]], width: int | None = None, starts: Sequence[str] = ()
+) -> list[str]:
+    """`rows` as lines; the first is the head. With `width` the last column is cut to fit.
+
+    `starts` stand as they are before the first cell of each row, for example the lines of a tree.
+    """
     cells = [[_one_line(cell) for cell in row] for row in rows]
+    for row, start in zip(cells, starts, strict=False):
+        row[0] = start + row[0]
     widths = [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
     if width is not None:
         before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
@@ -35,11 +42,14 @@ def _width(text: str) -> int:
 def _fit(text: str, size: int) -> str:
     """`text` in exactly `size` cells."""
     if _width(text) > size:
-        text = _cut(text, size)
+        text = cut_to(text, size)
     return text + " " * (size - _width(text))
 
 
-def _cut(text: str, size: int) -> str:
+def cut_to(text: str, size: int) -> str:
+    """`text` in at most `size` cells."""
+    if _width(text) <= size:
+        return text
     taken = ""
     used = 0
     for character in text:

@@ -1,0 +1,105 @@
+"""`roost inbox list`: what was said to the actors of a session, and what became of it."""
+
+import shutil
+import sys
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from roost.cli.actors.naming import in_session
+from roost.cli.failures import tell
+from roost.cli.sessions.naming import chosen
+from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.table import age, table
+from roost.cli.terminal import is_terminal
+from roost.core.clock import now_ms
+from roost.db.transaction import Reader
+from roost.inbox.listing import listed
+from roost.inbox.models import Body, InboxRow, PromptBody, State
+from roost.inbox.notices import NoticeBody, subject
+from roost.sessions.parts import TextPart
+
+HEAD: Final = ["ID", "SAID", "FROM", "TO", "KIND", "STATE", "WORDS"]
+
+
+class ListOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost inbox list`."""
+
+    session: str | None = None
+    """Its id or the beginning of it; None: the last one of the folder."""
+    dir: str | None = None
+    actor: str | None = None
+    state: State | None = None
+    max_count: int = 50
+    json: bool = False
+
+
+def execute(given: dict[str, Any]) -> int:
+    """List mail, the newest last. Raises `NotFoundError` and `UsageError`."""
+    options = msgspec.convert(given, ListOptions)
+    return run_at_home(given, lambda home: _list(home, options))
+
+
+async def _list(home: Home, options: ListOptions) -> int:
+    with database_of(home) as database:
+        rows = await database.read(lambda db: _rows(db, options))
+    shown = rows[-options.max_count :]
+    if options.json:
+        document = msgspec.json.encode(shown)
+        print(msgspec.json.format(document, indent=2).decode())
+    elif shown:
+        width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+        print("\n".join(table([HEAD, *map(_line, shown)], width)))
+    else:
+        tell("Nothing was said.\n")
+    if len(rows) > len(shown):
+        tell(f"… older mail; -n shows more of it (now -n {options.max_count})\n")
+    return 0
+
+
+def _rows(db: Reader, options: ListOptions) -> list[InboxRow]:
+    """One more than wanted if there are."""
+    session = chosen(db, options.session, options.dir)
+    if options.actor is not None:
+        in_session(db, session.id, options.actor)
+    return listed(
+        db,
+        session.id,
+        options.max_count + 1,
+        actor_id=options.actor,
+        state=options.state,
+    )
+
+
+def _line(row: InboxRow) -> list[str]:
+    return [
+        row.id,
+        age(row.created, now_ms()),
+        sender_of(row),
+        row.receiver.actor_id,
+        row.kind,
+        row.state,
+        words_of(row.body),
+    ]
+
+
+def sender_of(row: InboxRow) -> str:
+    """Who said it: `you` is a person."""
+    if row.sender is None:
+        return "you" if row.kind == "prompt" else "roost"
+    here = row.sender.session_id == row.receiver.session_id
+    return row.sender.actor_id if here else f"{row.sender.session_id}/{row.sender.actor_id}"
+
+
+def words_of(body: Body) -> str:
+    """What a message says, in one line."""
+    match body:
+        case PromptBody():
+            said = [part.text for part in body.parts if isinstance(part, TextPart)]
+            rest = len(body.parts) - len(said)
+            return " ".join([*said, *([f"(+{rest} attached)"] if rest else [])])
+        case NoticeBody():
+            return subject(body)
+        case _:
+            return body.text
