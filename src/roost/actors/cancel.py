@@ -7,6 +7,7 @@ from roost.actors.models import Actor, CancelMode
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
+from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.sessions import store as sessions
@@ -63,14 +64,15 @@ def stop(
 
     Its running turn stops, and with it the children that the turn waits for; with `tree` all that
     is at work below it, otherwise what works in the background goes on. The actor is held, and what
-    waits in its inbox stays there; with `due`, one that was to run takes up its mail and ends
-    cancelled. With `turn_id` nothing happens unless that turn runs.
+    waits in its inbox stays there. With `due`, one that was to run takes up its mail and ends
+    cancelled; so does in any case one that has not heard its brief, since its parent waits for
+    news of it. With `turn_id` nothing happens unless that turn runs.
     """
     actor = store.get(tx, address)
     runs = actor.status == "running"
     if turn_id is not None and not (runs and actor.current_turn == turn_id):
         return []
-    ends_unheard = due and actor.status == "pending"
+    ends_unheard = actor.status == "pending" and (due or inbox.has_brief(tx, address))
     if not ends_unheard:
         hold(tx, address)
     own = [_mark(tx, actor, mode)] if runs or ends_unheard else []
@@ -96,6 +98,8 @@ def _mark(tx: Transaction, actor: Actor, mode: CancelMode) -> Actor:
             session_id=actor.session_id,
         )
     )
+    if actor.status == "running":
+        changes.hush(tx, actor.address)
     failpoint("cancel.written")
     return msgspec.structs.replace(actor, cancel=wanted)
 
@@ -110,4 +114,4 @@ def hold(tx: Transaction, address: Address) -> None:
         "UPDATE actor SET held = 1 WHERE session_id = ? AND actor_id = ?",
         (address.session_id, address.actor_id),
     )
-    inbox.hush(tx, address)
+    changes.hush(tx, address)

@@ -64,10 +64,10 @@ def claim(
     took_over = actor.owner is not None
     if took_over:
         actor = lose(tx, actor, limits, unstored if actor.owner == owner else None)
-    if not inbox.has_mail(tx, address) and reason != "resume":
-        rest(tx, actor)
-        return None
-    if actor.cancel is None and _is_crowded(tx, actor, limits):
+    is_due = reason == "resume" or inbox.has_mail(tx, address)
+    if not is_due or (actor.cancel is None and _is_crowded(tx, actor, limits)):
+        if took_over or not is_due:
+            rest(tx, actor)
         return None
     failpoint("claim.before")
     repair.repair(tx, address.session_id, address.actor_id)
@@ -83,11 +83,14 @@ def claim(
         turns=turn.number,
         last_activity=now,
         held=False,
+        stalled=None,
+        waiting_until=None,
+        background=actor.background or _nobody_waits(actor),
     )
     tx.run(
         "UPDATE actor SET status = 'running', owner = ?, fence = ?, lease_until = ?,"
-        " retry = NULL, current_turn = ?, turns = ?, last_activity = ?, held = 0, stalled = NULL"
-        " WHERE session_id = ? AND actor_id = ?",
+        " retry = NULL, current_turn = ?, turns = ?, last_activity = ?, held = 0, stalled = NULL,"
+        " waiting_until = NULL, background = ? WHERE session_id = ? AND actor_id = ?",
         (
             owner,
             held.fence,
@@ -95,6 +98,7 @@ def claim(
             turn.id,
             turn.number,
             now,
+            int(held.background),
             address.session_id,
             address.actor_id,
         ),
@@ -108,7 +112,12 @@ def _is_crowded(tx: Transaction, actor: Actor, limits: ActorLimits) -> bool:
     """Whether a subagent has to wait until another one of its session has ended."""
     if actor.mode != "subagent":
         return False
-    return family.running_subagents(tx, actor.session_id) >= limits.running
+    return family.running_subagents(tx, actor.session_id, besides=actor.address) >= limits.running
+
+
+def _nobody_waits(actor: Actor) -> bool:
+    """Whether its parent hears of the next turn by mail: it waits for the turn of a brief alone."""
+    return actor.parent is not None and actor.turns > 0
 
 
 def _start_turn(tx: Transaction, actor: Actor, reason: Reason, budgets: Budgets, now: int) -> Turn:

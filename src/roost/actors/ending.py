@@ -14,7 +14,7 @@ from roost.actors.report import NOTHING, Report, notice_of, report_of
 from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
-from roost.db.transaction import Transaction
+from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Letter, NoteBody
 
@@ -71,11 +71,22 @@ def _notify(
         sender=actor.address,
         sender_turn=turn.id,
         key=notice_key(turn.id),
-        wake=not resumed and parent.cancel is None and hops <= limits.hops,
+        wake=not resumed and not _stopped_with(tx, parent, actor, ending) and hops <= limits.hops,
         hops=hops,
     )
     send(tx, letter)
     failpoint("settle.noticed")
+
+
+def _stopped_with(db: Reader, parent: Actor, actor: Actor, ending: Ending) -> bool:
+    """Whether the parent is, or just was, stopped together with `actor`: that must not wake it."""
+    if parent.cancel is not None:
+        return True
+    if parent.status != "idle" or parent.current_turn is None:
+        return False
+    if actor.cancel is None and ending.outcome != "cancelled":
+        return False
+    return turn_store.get_turn(db, parent.current_turn).outcome == "cancelled"
 
 
 def _goes_on(actor: Actor, limits: ActorLimits) -> bool:

@@ -102,12 +102,12 @@ def has_company(db: Reader, actor: Actor) -> bool:
     return member is not None
 
 
-def running_subagents(db: Reader, session_id: str) -> int:
-    """How many subagents of a session hold a turn at the moment."""
+def running_subagents(db: Reader, session_id: str, *, besides: Address) -> int:
+    """How many subagents of a session, `besides` apart, hold a turn at the moment."""
     row = db.one(
-        "SELECT count(*) AS n FROM actor"
-        " WHERE session_id = ? AND status = 'running' AND mode = 'subagent'",
-        (session_id,),
+        "SELECT count(*) AS n FROM actor WHERE session_id = ? AND status = 'running'"
+        " AND mode = 'subagent' AND NOT (session_id = ? AND actor_id = ?)",
+        (session_id, besides.session_id, besides.actor_id),
     )
     return int(row["n"]) if row else 0
 

@@ -1,20 +1,25 @@
 """Tells whether a running actor still makes progress, and its parent when it does not.
 
 Silence is never taken for death: a stalled actor is left alone. Its parent is told once an episode,
-and the episode ends with the actor's next sign of life.
+and the episode ends with the actor's next sign of life. What the parent has not heard yet of an
+earlier episode says the newest instead: one row an actor.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
-from roost.actors import store
+from roost.actors import store, turn_store
 from roost.actors.models import Actor
 from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
+from roost.inbox import changes
 from roost.inbox.models import Letter
 from roost.inbox.notices import NoticeBody
+
+_KEY: Final = "stall:"
 
 
 def is_watched(actor: Actor) -> bool:
@@ -59,16 +64,8 @@ def _tell(tx: Transaction, actor: Actor) -> None:
         turn=actor.turns,
         seconds=seconds,
     )
-    letter = Letter(
-        receiver=parent.address,
-        kind="notice",
-        body=notice,
-        sender=actor.address,
-        sender_turn=actor.current_turn,
-        key=f"stall:{actor.current_turn}:{actor.last_activity}",
-        wake=parent.cancel is None,
-    )
-    send(tx, letter)
+    if not changes.renew(tx, parent.address, actor.address, _KEY, notice):
+        send(tx, _letter(tx, parent, actor, notice))
     failpoint("stall.told")
     about = {
         "sessionID": actor.session_id,
@@ -77,3 +74,17 @@ def _tell(tx: Transaction, actor: Actor) -> None:
         "seconds": seconds,
     }
     tx.emit(Event("actor.stalled", about, session_id=actor.session_id))
+
+
+def _letter(tx: Transaction, parent: Actor, actor: Actor, notice: NoticeBody) -> Letter:
+    turn_id = actor.current_turn
+    return Letter(
+        receiver=parent.address,
+        kind="notice",
+        body=notice,
+        sender=actor.address,
+        sender_turn=turn_id,
+        key=f"{_KEY}{turn_id}:{actor.last_activity}",
+        wake=parent.cancel is None,
+        hops=turn_store.get_turn(tx, turn_id).hops + 1 if turn_id else 1,
+    )

@@ -21,7 +21,7 @@ def send(tx: Transaction, letter: Letter) -> Receipt:
             f"receiver not found: {letter.receiver.actor_id} in session"
             f" {letter.receiver.session_id}"
         )
-    if receiver.held and not _may_wake_held(letter, receiver.parent):
+    if receiver.stopped and not _may_wake_stopped(letter, receiver.parent):
         letter = msgspec.structs.replace(letter, wake=False)
     receipt = inbox.enqueue(tx, letter)
     if not (receipt.new and letter.wake and receiver.status == "idle"):
@@ -30,7 +30,7 @@ def send(tx: Transaction, letter: Letter) -> Receipt:
     return msgspec.structs.replace(receipt, pending=True)
 
 
-def _may_wake_held(letter: Letter, parent: Address | None) -> bool:
-    """Whether `letter` wakes an actor that a person has stopped."""
+def _may_wake_stopped(letter: Letter, parent: Address | None) -> bool:
+    """Whether `letter` wakes an actor that was stopped, or is just being stopped."""
     from_parent = letter.sender is not None and letter.sender == parent
     return letter.kind == "prompt" or (from_parent and letter.kind == "message")

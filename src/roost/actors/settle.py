@@ -44,7 +44,7 @@ def _sleep(tx: Transaction, actor: Actor, ending: Ending) -> Settled:
         " waiting_until = NULL, last_activity = ? WHERE session_id = ? AND actor_id = ?",
         (status, now, actor.session_id, actor.actor_id),
     )
-    if ending.outcome == "success" and actor.resumed:
+    if ending.outcome != "interrupted" and actor.resumed:
         store.set_resumed(tx, actor, 0)
     failpoint("settle.written")
     tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))

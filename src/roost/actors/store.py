@@ -184,21 +184,22 @@ class Readiness(Struct, frozen=True):
     """What decides whether mail wakes an actor."""
 
     status: Status
-    held: bool
+    stopped: bool
+    """It is held, or is being stopped: what others say waits until it is spoken to again."""
     parent: Address | None
 
 
 def readiness(db: Reader, address: Address) -> Readiness | None:
     """How ready the actor at that address is to be woken; None if there is none."""
     row = db.one(
-        "SELECT status, held, parent_session_id, parent_actor_id FROM actor"
-        " WHERE session_id = ? AND actor_id = ?",
+        "SELECT status, (held = 1 OR cancel IS NOT NULL) AS stopped, parent_session_id,"
+        " parent_actor_id FROM actor WHERE session_id = ? AND actor_id = ?",
         (address.session_id, address.actor_id),
     )
     if row is None:
         return None
     parent = row["parent_actor_id"] and Address(row["parent_session_id"], row["parent_actor_id"])
-    return Readiness(row["status"], bool(row["held"]), parent or None)
+    return Readiness(row["status"], bool(row["stopped"]), parent or None)
 
 
 def set_pending(tx: Transaction, address: Address) -> None:

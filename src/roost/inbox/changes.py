@@ -1,12 +1,24 @@
-"""Takes back or rewords what is queued, as long as nobody has heard it."""
+"""What becomes of what is queued before it is read: it is taken back, reworded, told otherwise, or
+made to wake nobody.
+"""
 
 import msgspec
 
+from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, UsageError
+from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
 from roost.inbox import store
-from roost.inbox.models import RUNTIME_KINDS, InboxRow, PromptBody, PromptPart, encode_body
+from roost.inbox.models import (
+    RUNTIME_KINDS,
+    Address,
+    Body,
+    InboxRow,
+    PromptBody,
+    PromptPart,
+    encode_body,
+)
 from roost.sessions import transcript
 
 
@@ -33,6 +45,13 @@ def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
             )
         )
     return row
+
+
+def forget(tx: Transaction, receiver: Address, key: str) -> None:
+    """Remove what an actor was told of something that was thrown away, heard or not."""
+    row = store.by_key(tx, receiver, key)
+    if row is not None and tx.run("DELETE FROM inbox WHERE seq = ?", (row.seq,)):
+        _tell_state(tx, msgspec.structs.replace(row, state="rejected"))
 
 
 def take_back(tx: Transaction, key: str) -> None:
@@ -72,3 +91,61 @@ def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> Inbox
             transcript.tell_removed(tx, old)
     store.tell(tx, changed)
     return changed
+
+
+def consume(tx: Transaction, receiver: Address, key: str, message_id: str, turn_id: str) -> bool:
+    """Mark a queued row as delivered by the message `message_id`, which says the same.
+
+    False if it was delivered before: then it must not be told again.
+    """
+    changed = tx.run(
+        "UPDATE inbox SET state = 'delivered', message_id = ?, turn_id = ?, delivered = ?"
+        " WHERE receiver_session = ? AND receiver_actor = ? AND key = ? AND state = 'queued'",
+        (message_id, turn_id, now_ms(), receiver.session_id, receiver.actor_id, key),
+    )
+    failpoint("consume.marked")
+    if not changed:
+        return False
+    row = tx.one(
+        "SELECT id FROM inbox WHERE receiver_session = ? AND receiver_actor = ? AND key = ?",
+        (receiver.session_id, receiver.actor_id, key),
+    )
+    assert row is not None
+    about = {"sessionID": receiver.session_id, "id": row["id"], "state": "delivered"}
+    tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+    return True
+
+
+def hush(tx: Transaction, receiver: Address) -> None:
+    """Let what waits for an actor, prompts apart, start no turn of itself."""
+    tx.run(
+        "UPDATE inbox SET wake = 0 WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND kind != 'prompt'",
+        (receiver.session_id, receiver.actor_id),
+    )
+
+
+def renew(tx: Transaction, receiver: Address, sender: Address, prefix: str, body: Body) -> bool:
+    """Let a row that waits say `body` instead, so that news of one thing does not pile up.
+
+    It is the oldest of `sender` whose key begins with `prefix`. False if none waits.
+    """
+    row = tx.one(
+        "SELECT seq, id FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND sender_session = ? AND sender_actor = ?"
+        " AND substr(key, 1, ?) = ? ORDER BY seq LIMIT 1",
+        (
+            receiver.session_id,
+            receiver.actor_id,
+            sender.session_id,
+            sender.actor_id,
+            len(prefix),
+            prefix,
+        ),
+    )
+    if row is None:
+        return False
+    tx.run("UPDATE inbox SET body = ? WHERE seq = ?", (encode_body(body), row["seq"]))
+    about = {"sessionID": receiver.session_id, "id": row["id"], "state": "queued"}
+    tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+    return True

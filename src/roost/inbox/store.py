@@ -333,6 +333,15 @@ def has_prompt(db: Reader, receiver: Address) -> bool:
     return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
 
 
+def has_brief(db: Reader, receiver: Address) -> bool:
+    """Whether the actor has not heard yet what it was spawned for."""
+    sql = (
+        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'queued' AND kind = 'brief' LIMIT 1"
+    )
+    return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
+
+
 def count_queued(db: Reader, receiver: Address, sender: Address | None = None) -> int:
     """How many messages wait for an actor, of all senders or of one."""
     by = sender or Address("", "")
@@ -342,28 +351,6 @@ def count_queued(db: Reader, receiver: Address, sender: Address | None = None) -
         (receiver.session_id, receiver.actor_id, sender is None, by.session_id, by.actor_id),
     )
     return int(row["n"]) if row else 0
-
-
-def consume(tx: Transaction, receiver: Address, key: str, message_id: str, turn_id: str) -> bool:
-    """Mark a queued row as delivered by the message `message_id`, which says the same.
-
-    False if it was delivered before: then it must not be told again.
-    """
-    changed = tx.run(
-        "UPDATE inbox SET state = 'delivered', message_id = ?, turn_id = ?, delivered = ?"
-        " WHERE receiver_session = ? AND receiver_actor = ? AND key = ? AND state = 'queued'",
-        (message_id, turn_id, now_ms(), receiver.session_id, receiver.actor_id, key),
-    )
-    if not changed:
-        return False
-    row = tx.one(
-        "SELECT id FROM inbox WHERE receiver_session = ? AND receiver_actor = ? AND key = ?",
-        (receiver.session_id, receiver.actor_id, key),
-    )
-    assert row is not None
-    about = {"sessionID": receiver.session_id, "id": row["id"], "state": "delivered"}
-    tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
-    return True
 
 
 def sent_by(db: Reader, sender: Address, limit: int) -> list[InboxRow]:
@@ -392,12 +379,3 @@ def has_request(db: Reader, receiver: Address) -> bool:
         " AND state = 'queued' AND kind = 'permission' LIMIT 1"
     )
     return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
-
-
-def hush(tx: Transaction, receiver: Address) -> None:
-    """Let what waits for an actor, prompts apart, start no turn of itself."""
-    tx.run(
-        "UPDATE inbox SET wake = 0 WHERE receiver_session = ? AND receiver_actor = ?"
-        " AND state = 'queued' AND kind != 'prompt'",
-        (receiver.session_id, receiver.actor_id),
-    )

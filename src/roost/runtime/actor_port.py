@@ -27,9 +27,11 @@ from roost.core.text import clean
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
 from roost.events.bus import Bus
+from roost.inbox import changes
 from roost.inbox import store as inbox
-from roost.inbox.models import Address, Letter, NoteBody
+from roost.inbox.models import Address, NoteBody
 from roost.runtime.model_names import ModelNames
+from roost.runtime.posting import post
 from roost.runtime.project import Project
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
@@ -185,7 +187,7 @@ class ActorPort:
         turn_id = self._caller.claim.turn.id
 
         def stored(tx: Transaction, message_id: str) -> None:
-            inbox.consume(tx, own, key, message_id, turn_id)
+            changes.consume(tx, own, key, message_id, turn_id)
 
         return Finished("ended", view_, stored)
 
