@@ -106,7 +106,7 @@ class Tool(ABC, Generic[A]):
     parameters: ClassVar[type[Struct]]
     """Arguments by their JSON names (OpenCode's, so camelCase fields are renamed)."""
     effects: ClassVar[Literal["reads", "writes"]] = "writes"
-    """Calls that only read run side by side within a step."""
+    """Calls that only read run side by side within a step; see `effects_of`."""
     permission: ClassVar[str]
     """The key under which rules speak of it: a deny of `*` takes it out of the model's sight."""
     given: ClassVar[bool] = False
@@ -124,6 +124,11 @@ class Tool(ABC, Generic[A]):
     def parse(self, value: dict[str, Any]) -> A:
         """The arguments in `value`, checked. Raises `msgspec.ValidationError`."""
         return cast("A", msgspec.convert(value, self.parameters, strict=False))
+
+    def effects_of(self, arguments: A) -> Literal["reads", "writes"]:
+        """What one call does, where that depends on its arguments."""
+        del arguments
+        return self.effects
 
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolOutput:

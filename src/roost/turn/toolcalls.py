@@ -78,9 +78,9 @@ def _batches(
 ) -> Iterable[list[CallDraft]]:
     """Neighbouring reads together, every other call alone."""
     reads: list[CallDraft] = []
-    for draft in drafts:
-        tool = tools.get(draft.part.tool)
-        if tool is not None and tool.effects == "reads":
+    several = list(drafts)
+    for draft in several:
+        if len(several) > 1 and _only_reads(draft, tools):
             reads.append(draft)
             continue
         if reads:
@@ -89,6 +89,14 @@ def _batches(
         yield [draft]
     if reads:
         yield reads
+
+
+def _only_reads(draft: CallDraft, tools: Mapping[str, Tool[Any]]) -> bool:
+    try:
+        parsed = parse_call(tools, draft.part.tool, draft.arguments, complete=draft.complete)
+    except ArgumentsError:
+        return False
+    return parsed.tool.effects_of(parsed.arguments) == "reads"
 
 
 class _Run:
