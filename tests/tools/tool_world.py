@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from fake_actors import FakeActors
+from fake_sessions import FakeSessions
 
 from roost.actors import store as actors
 from roost.core.errors import DeniedError
@@ -61,6 +62,7 @@ class ToolWorld:
         self.shell = Shell({**os.environ, SECRET: "hunter2"}, secrets={SECRET})
         self.guard = Guard(self.root, [self.spill], protected=[folder / "data"])
         self.actors = FakeActors()
+        self.sessions = FakeSessions()
         self.titles: list[str | None] = []
         self.tools = builtin_tools()
 
@@ -91,6 +93,7 @@ class ToolWorld:
             ask=self._ask,
             question=self._question,
             actors=self.actors,
+            sessions=self.sessions,
             progress=self._progress,
         )
 

@@ -4,7 +4,7 @@ Every limit on the number of actors is checked here or at the claim, where it ca
 what tool was shown to whom decides nothing.
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,8 @@ from roost.sessions import transcript
 from roost.sessions.models import ModelName, NewSession
 from roost.sessions.parts import TextPart
 
+READER: Final = "ask"
+"""What the ids of readers begin with."""
 ContextMode = Literal["none", "state", "full"]
 
 
@@ -74,6 +76,19 @@ def spawn_peer(tx: Transaction, parent: Claim, brief: Brief, session: NewSession
     child = _child(holder, brief, Address(made.id, made.id), "peer")
     store.register(tx, child)
     failpoint("spawn.registered")
+    return _briefed(tx, parent, child, brief)
+
+
+def spawn_reader(tx: Transaction, parent: Claim, brief: Brief, session_id: str) -> Actor:
+    """Make an actor in a session that the parent directs, which reads for the parent and is thrown
+    away. Nobody there hears of it: its parent is the one who asks.
+
+    Raises as `spawn` does.
+    """
+    holder = _may_spawn(tx, parent)
+    actor_id = f"{READER}-{family.next_number(tx, session_id, READER)}"
+    child = _child(holder, brief, Address(session_id, actor_id), "subagent")
+    store.register(tx, child)
     return _briefed(tx, parent, child, brief)
 
 

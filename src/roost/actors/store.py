@@ -320,6 +320,28 @@ def note_choice(tx: Transaction, address: Address, agent: str, model: ModelName)
     )
 
 
+def set_agent(tx: Transaction, address: Address, agent: str) -> Actor:
+    """Let an actor run as another agent from its next turn on, and tell clients."""
+    tx.run(
+        "UPDATE actor SET agent = ? WHERE session_id = ? AND actor_id = ?",
+        (agent, address.session_id, address.actor_id),
+    )
+    actor = get(tx, address)
+    about = {"sessionID": actor.session_id, "actor": actor}
+    tx.emit(Event("actor.updated", about, session_id=actor.session_id))
+    return actor
+
+
+def remove(tx: Transaction, address: Address) -> None:
+    """Take out an actor that was made for one question, with its turns and its mail."""
+    tx.run(
+        "DELETE FROM actor WHERE session_id = ? AND actor_id = ?",
+        (address.session_id, address.actor_id),
+    )
+    about = {"sessionID": address.session_id, "actorID": address.actor_id}
+    tx.emit(Event("actor.removed", about, session_id=address.session_id))
+
+
 def tell_error(tx: Transaction, address: Address, error: MessageError) -> None:
     """Emit `session.error` for an actor."""
     tx.emit(

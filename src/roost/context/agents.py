@@ -50,11 +50,13 @@ class Agent(Struct, frozen=True, kw_only=True):
     def may_call(self, tool: str) -> bool:
         """Whether `tool` is on its list. `edit` stands for every tool that edits files."""
         if self.tool_allowlist is None:
-            return True
+            return tool not in _LISTED_ONLY
         names = (tool, "edit") if tool in _EDITING else (tool,)
         return any(fnmatchcase(name, one) for name in names for one in self.tool_allowlist)
 
 
+_LISTED_ONLY: Final = {"session"}
+"""Tools of those agents alone that list them."""
 _EDITING: Final = {"write", "edit", "multiedit", "apply_patch"}
 _READING: Final = ("read", "glob", "grep", "list", "webfetch")
 _READ_ONLY_SHELL: Final[PermissionMap] = {"bash": {"@changing": "deny"}}

@@ -16,14 +16,14 @@ _EXAMPLES: Final = ("*.env.example", "*.env.sample", "*.env.template")
 def _defaults() -> tuple[Rule, ...]:
     rules = [Rule("*", "*", "ask")]
     rules += [Rule(name, "*", "allow") for name in ("read", "edit", "glob", "grep", "list", "lsp")]
-    rules += [Rule(name, "*", "allow") for name in ("actor", "skill", "question")]
+    rules += [Rule(name, "*", "allow") for name in ("actor", "session", "skill", "question")]
     rules += [Rule("read", pattern, "ask") for pattern in ("*.env", "*.env.*", "*.envrc")]
     rules += [Rule("read", pattern, "allow") for pattern in _EXAMPLES]
     # What these hold decides what Roost runs and allows next time.
     for name in (*PROJECT_FILES, *(f"{folder}/*" for folder in PROJECT_FOLDERS)):
         rules += [Rule("edit", pattern, "ask") for pattern in (name, f"*/{name}")]
     rules += [Rule("edit", pattern, "allow") for pattern in (".roost/plans/*", "*/.roost/plans/*")]
-    rules += [Rule("edit", OUTSIDE, "ask")]
+    rules += [Rule(name, OUTSIDE, "ask") for name in ("edit", "session")]
     rules += [Rule("bash", "*", "ask"), Rule("bash", READ_ONLY, "allow")]
     return tuple(rules)
 

@@ -15,6 +15,7 @@ _SAYINGS: Final = {
     "webfetch": "fetching {}",
     "websearch": "searching the web for {}",
     "skill": "using the skill {}",
+    "session": "beginning a session as or in {}",
 }
 
 

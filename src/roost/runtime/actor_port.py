@@ -9,12 +9,11 @@ from typing import Final
 
 import msgspec
 
-from roost.actors import family, store, turn_store
+from roost.actors import family, store
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
 from roost.actors.header import RETURN_FORMAT
 from roost.actors.models import Actor, CancelMode, Turn
-from roost.actors.send import send
 from roost.actors.spawn import Brief, spawn
 from roost.actors.view import ActorView, view
 from roost.actors.wait import wait_for_turn
@@ -44,8 +43,6 @@ from roost.turn.world import Caller
 
 STOP_SECONDS: Final = 5.0
 """How long a cancel waits until the actor has stopped."""
-SENDER_LIMIT: Final = 100
-"""Messages of one sender that may wait for one receiver."""
 
 
 Finder = Callable[[Reader], Actor | None]
@@ -251,27 +248,14 @@ class ActorPort:
         words, _ = cap(words, self._spill_folder, new_id("inbox"))
         claim = self._caller.claim
 
-        def post(tx: Transaction) -> Sent:
+        def deliver(tx: Transaction) -> Sent:
             store.check_fence(tx, claim)
             receiver = self._receiver(tx, to_actor_id, to_session_id)
             if isinstance(receiver, Sent):
                 return receiver
-            hops = turn_store.get_turn(tx, claim.turn.id).hops + 1
-            if (refusal := self._refusal(tx, receiver.address, hops)) is not None:
-                return refusal
-            letter = Letter(
-                receiver=receiver.address,
-                kind="message",
-                body=NoteBody(words),
-                sender=self._own,
-                sender_turn=claim.turn.id,
-                reply_to=reply_to,
-                hops=hops,
-            )
-            receipt = send(tx, letter)
-            return Sent(receipt.id, busy=receiver.status == "running")
+            return post(tx, claim, receiver, words, reply_to=reply_to)
 
-        return await self._database.write(post)
+        return await self._database.write(deliver)
 
     def _receiver(self, tx: Transaction, actor_id: str, session_id: str | None) -> Actor | Sent:
         own = store.get(tx, self._own)
@@ -291,22 +275,6 @@ class ActorPort:
         if actor.address == self._own:
             raise UsageError("an actor cannot write to itself")
         return actor
-
-    def _refusal(self, tx: Transaction, receiver: Address, hops: int) -> Sent | None:
-        limit = self._caller.claim.limits.hops
-        if hops > limit:
-            return Sent(
-                None,
-                f"not accepted: {limit} messages went from actor to actor without a person among"
-                " them. End your turn with a report.",
-            )
-        if inbox.count_queued(tx, receiver, self._own) >= SENDER_LIMIT:
-            return Sent(
-                None,
-                f"not accepted: {SENDER_LIMIT} messages of yours wait for {receiver.actor_id}."
-                " Wait until it has read some.",
-            )
-        return None
 
     # Models
 

@@ -43,6 +43,11 @@ class Projects:
         self._settings = settings
         self._known: dict[Path, Project] = {}
 
+    @property
+    def worktrees(self) -> Path:
+        """Where working trees are made, by project."""
+        return self._paths.worktrees.resolve()
+
     async def open(self, directory: Path) -> Project:
         """The project of `directory`.
 

@@ -17,6 +17,7 @@ from roost.permissions.rules import rules_of
 from roost.runtime.actor_port import spawnable
 from roost.runtime.models import Settings
 from roost.runtime.project import Project
+from roost.runtime.session_port import directable
 from roost.sessions.models import Session
 from roost.tools.actor import NAME as ACTOR
 from roost.tools.actor import ActorOffer
@@ -62,6 +63,7 @@ class Rules:
                 model,
                 interactive=self._settings.interactive,
                 actors=self._offer(spawns=spawns),
+                sessions=directable(self._project.agents) if spawns else None,
             )
             self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
         return self._tools[key]

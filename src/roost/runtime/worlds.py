@@ -32,6 +32,7 @@ from roost.runtime.model_names import ModelNames
 from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
 from roost.runtime.rights import Asker, Rules
+from roost.runtime.session_port import SessionPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
 from roost.turn.policies import limits
@@ -150,6 +151,19 @@ class Worlds:
                 place.spill_folder,
             )
 
+        def sessions_of(caller: Caller) -> SessionPort:
+            return SessionPort(
+                caller,
+                session,
+                project,
+                self.projects,
+                actors_of(caller),
+                self._database,
+                self._bus,
+                self.names,
+                place.spill_folder,
+            )
+
         return World(
             database=self._database,
             bus=self._bus,
@@ -166,6 +180,7 @@ class Worlds:
             tools=rules.tools,
             hooks=desk.hooks,
             actors=actors_of,
+            sessions=sessions_of,
             reap=desk.shell.reap,
         )
 

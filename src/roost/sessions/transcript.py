@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError
@@ -291,6 +292,38 @@ def newest_id(db: Reader, session_id: str, actor_id: str) -> str | None:
         (session_id, actor_id),
     )
     return row["id"] if row else None
+
+
+class Spot(Struct, frozen=True):
+    """Where a message stands."""
+
+    session_id: str
+    actor_id: str
+    seq: int
+
+
+def spot_of(db: Reader, message_id: str) -> Spot | None:
+    """Whose conversation a message is in, and where; None if there is no such message."""
+    row = db.one("SELECT session_id, actor_id, seq FROM message WHERE id = ?", (message_id,))
+    return None if row is None else Spot(row["session_id"], row["actor_id"], row["seq"])
+
+
+def last_closed(db: Reader, session_id: str, actor_id: str) -> str | None:
+    """The newest message of a slice with nothing unfinished in it or before it; None if none is."""
+    row = db.one(
+        "SELECT id FROM message m WHERE session_id = ? AND actor_id = ? AND NOT EXISTS ("
+        " SELECT 1 FROM message o WHERE o.session_id = m.session_id AND o.actor_id = m.actor_id"
+        " AND o.is_open = 1 AND o.seq <= m.seq) ORDER BY seq DESC LIMIT 1",
+        (session_id, actor_id),
+    )
+    return row["id"] if row else None
+
+
+def remove_slice(tx: Transaction, session_id: str, actor_id: str) -> None:
+    """Take out all messages of an actor."""
+    sql = "SELECT id FROM message WHERE session_id = ? AND actor_id = ?"
+    for row in tx.all(sql, (session_id, actor_id)):
+        remove_message(tx, session_id, row["id"])
 
 
 def last_id(db: Reader, session_id: str) -> str | None:

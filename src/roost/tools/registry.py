@@ -1,6 +1,6 @@
 """Which tools there are, and which of them a model is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +17,7 @@ from roost.tools.glob import GlobTool
 from roost.tools.grep import GrepTool
 from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
+from roost.tools.session import session_tool
 from roost.tools.task import TaskTool
 from roost.tools.webfetch import WebfetchTool
 from roost.tools.write import WriteTool
@@ -34,7 +35,7 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     QuestionTool,
 )
 """In the order in which models are shown them; a change of it costs every session its cache.
-Behind them comes `actor`, which is made for the agents there are."""
+Behind them come `actor` and `session`, which are made for the agents there are."""
 _SMALL: Final = frozenset({"read", "glob", "grep", "edit", "write", "bash"})
 """What a small local model can keep apart."""
 _OLDER_NAMES: Final = {"task": ("todowrite",)}
@@ -56,13 +57,14 @@ def tools_for(
     *,
     interactive: bool,
     actors: ActorOffer | None = None,
+    sessions: Mapping[str, str] | None = None,
 ) -> dict[str, Tool[Any]]:
     """The tools that `model` is shown under the rules of `layers`, in a fixed order.
 
     `interactive`: somebody can answer questions. `actors`: what may be done with other actors;
-    without agents to start, or with none that the rules leave, there is only talking. A tool whose
-    every use would be denied is left out; models that were trained on patches get `apply_patch`
-    instead of `edit` and `write`.
+    without agents to start, or with none that the rules leave, there is only talking. `sessions`:
+    the agents that other sessions may work as. A tool whose every use would be denied is left out;
+    models that were trained on patches get `apply_patch` instead of `edit` and `write`.
     """
     left_out = {"edit", "write"} if _patches(model) else {"apply_patch"}
     if not interactive:
@@ -71,6 +73,9 @@ def tools_for(
     if actors is not None:
         tool = actor_tool(_allowed(actors, layers))
         known[tool.name] = tool
+    if sessions is not None:
+        directing = session_tool(sessions)
+        known[directing.name] = directing
     return {
         name: tool
         for name, tool in known.items()

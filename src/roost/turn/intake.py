@@ -23,7 +23,7 @@ from roost.turn.world import World
 
 
 async def begin(world: World, claim: Claim) -> Memory:
-    """Load the slice of a turn that was just claimed, of a fork with what it saw of its parent.
+    """Load the slice of a turn that was just claimed, of a fork with what it knows of another.
 
     Raises `NotFoundError` if that is not there any more.
     """
@@ -31,23 +31,24 @@ async def begin(world: World, claim: Claim) -> Memory:
 
     def load(db: Reader) -> tuple[list[Message], Fork | None]:
         own = transcript.load(db, where.session_id, where.actor_id)
-        if claim.actor.context_mode != "full" or claim.actor.parent is None:
+        if claim.actor.context_mode != "full":
             return own, None
-        seen = _seen_of_parent(db, claim.actor, claim.actor.parent)
-        return [*seen, *own], Fork.of(claim.actor.parent, seen)
+        whose, seen = _seen(db, claim.actor)
+        return [*seen, *own], Fork.of(whose, seen)
 
     messages, fork = await world.database.read(load)
     return Memory(claim, messages, fork)
 
 
-def _seen_of_parent(db: Reader, actor: Actor, parent: Address) -> list[Message]:
-    mark = actor.context_watermark
-    seq = transcript.seq_in(db, parent.session_id, mark) if mark else None
-    if seq is None:
+def _seen(db: Reader, actor: Actor) -> tuple[Address, list[Message]]:
+    """Whose conversation a fork knows, usually its parent's, and what it knows of it."""
+    spot = transcript.spot_of(db, actor.context_watermark or "")
+    if spot is None:
         raise NotFoundError(
             f"the conversation that {actor.actor_id} was to know is not there any more"
         )
-    return transcript.load(db, parent.session_id, parent.actor_id, before=seq + 1)
+    whose = Address(spot.session_id, spot.actor_id)
+    return whose, transcript.load(db, spot.session_id, spot.actor_id, before=spot.seq + 1)
 
 
 class Taken(Struct, frozen=True):
@@ -70,7 +71,7 @@ def take(tx: Transaction, memory: Memory) -> Taken:
     """Deliver what is queued. Changes nothing in `memory`, since `tx` may still fail."""
     actor = check_fence(tx, memory.claim)
     failpoint("drain.before")
-    agent, model = _current_choice(memory)
+    agent, model = _choice_for_mail(memory)
     new = drain(
         tx,
         memory.claim.address,
@@ -125,6 +126,14 @@ def received(world: World, memory: Memory, taken: Taken) -> Facts:
     memory.hops = taken.hops
     memory.extend(taken.new)
     return _facts(world, memory, taken.actor)
+
+
+def _choice_for_mail(memory: Memory) -> tuple[str, ModelName]:
+    """Agent and model that go on with mail: a turn begins as the agent that the actor has by now,
+    whatever it was when it last heard something.
+    """
+    agent, model = _current_choice(memory)
+    return (agent if memory.steps else memory.claim.actor.agent), model
 
 
 def _current_choice(memory: Memory) -> tuple[str, ModelName]:

@@ -127,7 +127,7 @@ class _Run:
     async def go(self) -> None:
         name = self._draft.part.tool
         tool = self._plan.tools.get(name)
-        if tool is not None and not tool.given and not self._agent.may_call(name):
+        if tool is not None and not tool.given and not self._may_call(name):
             await self.fail(NOT_LISTED.format(agent=self._agent.name, tool=name), denied=True)
             return
         try:
@@ -148,6 +148,11 @@ class _Run:
         failpoint("tool.running")
         await self._execute(parsed)
         failpoint("tool.done")
+
+    def _may_call(self, name: str) -> bool:
+        """Whether the tool is one of the actor's own and one of its agent's."""
+        own = self._memory.claim.actor.tools
+        return self._agent.may_call(name) and (own is None or name in own)
 
     async def _execute(self, parsed: Parsed) -> None:
         try:
@@ -215,7 +220,7 @@ class _Run:
         async def question(questions: tuple[Question, ...]) -> tuple[tuple[str, ...], ...]:
             return await world.asker.question(questions, call)
 
-        model = self._plan.request.model
+        model, caller = self._plan.request.model, self._caller()
         return ToolContext(
             actor=self._memory.claim.address,
             agent=self._plan.info.agent,
@@ -234,7 +239,8 @@ class _Run:
             allow_private_hosts=world.allow_private_hosts,
             ask=ask,
             question=question,
-            actors=world.actors(self._caller()),
+            actors=world.actors(caller),
+            sessions=world.sessions(caller),
             progress=self._note,
         )
 

@@ -19,6 +19,7 @@ from roost.permissions.models import PermissionRequest
 from roost.sessions.models import ModelName, Session
 from roost.tools.actor_port import ActorPort
 from roost.tools.contract import Question, Tool
+from roost.tools.session_port import SessionPort
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
@@ -105,5 +106,6 @@ class World(Struct, frozen=True, kw_only=True):
     """The tools that an agent may see on a model; the last: whether it is shown how to spawn."""
     hooks: Hooks
     actors: Callable[[Caller], ActorPort]
+    sessions: Callable[[Caller], SessionPort]
     reap: Callable[[str], Awaitable[object]]
     """Ends the processes that one call left behind."""

@@ -1,0 +1,341 @@
+"""The sessions that one directs, as one call of a tool sees them."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors import peers, store
+from roost.actors.models import Actor
+from roost.actors.peers import EVERY_CHILD, Peer, topic_key
+from roost.actors.spawn import Brief, spawn_peer
+from roost.context.agents import Agent
+from roost.core.errors import NotFoundError, UsageError
+from roost.core.ids import new_id
+from roost.core.text import clean
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.events.bus import Bus
+from roost.events.types import Event
+from roost.inbox.models import Address
+from roost.permissions import forwarding
+from roost.runtime.actor_port import ActorPort
+from roost.runtime.model_names import ModelNames
+from roost.runtime.posting import post
+from roost.runtime.project import Project, Projects
+from roost.runtime.session_ask import ask_session
+from roost.runtime.session_join import join
+from roost.runtime.session_tree import IsolatedPlace, isolate, undo
+from roost.runtime.session_views import (
+    children,
+    find_child,
+    read_view,
+    with_tree,
+    worktree_of,
+)
+from roost.sessions import store as sessions
+from roost.sessions.models import NewSession, Session
+from roost.tools.actor_port import Sent
+from roost.tools.output import cap
+from roost.tools.session_port import (
+    Ended,
+    Joined,
+    Opened,
+    Reply,
+    SessionOrder,
+    SessionView,
+    TreeView,
+)
+from roost.turn.world import Caller
+from roost.workspace import worktrees
+from roost.workspace.project import project_of
+
+TITLE: int = 60
+"""Characters of a title that is made of a task."""
+
+
+class _Plan(Struct, frozen=True, kw_only=True):
+    """A session that can be made."""
+
+    brief: Brief
+    session: NewSession
+    key: str
+    place: IsolatedPlace | None
+
+
+class SessionPort:
+    """See `roost.tools.session_port.SessionPort`."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        session: Session,
+        project: Project,
+        projects: Projects,
+        actors: ActorPort,
+        database: Database,
+        bus: Bus,
+        models: ModelNames,
+        spill_folder: Path,
+    ) -> None:
+        self._caller = caller
+        self._session = session
+        self._project = project
+        self._projects = projects
+        self._actors = actors
+        self._database = database
+        self._bus = bus
+        self._models = models
+        self._spill_folder = spill_folder
+
+    @property
+    def _own(self) -> Address:
+        return self._caller.claim.address
+
+    # Making
+
+    def outside(self, directory: str) -> str | None:
+        """The folder that `directory` means, if it lies outside of the caller's project."""
+        located = self._project.guard.locate(directory, self._project.directory)
+        if not located.real.is_dir():
+            raise UsageError(f"there is no folder {located.path}")
+        self._project.guard.require(located, write=True)
+        return None if located.inside else str(located.real)
+
+    async def create(self, order: SessionOrder) -> Opened:
+        """Begin a session, or give the task to the one of its topic; see the protocol."""
+        task = self._task(order.task)
+        key = topic_key(order.topic)
+        if order.topic.strip() and not key:
+            raise UsageError(f"the topic {order.topic!r} has no letter or digit")
+        if key and (routed := await self._database.write(lambda tx: self._route(tx, key, task))):
+            return routed
+        plan = await self._plan(order, task, key)
+        try:
+            opened = await self._database.write(lambda tx: self._open(tx, plan, task))
+        except BaseException:
+            await undo(plan.place)
+            raise
+        if not opened.new:
+            await undo(plan.place)
+        return opened
+
+    def _task(self, text: str) -> str:
+        words = clean(text).strip()
+        if not words:
+            raise UsageError("a session needs words that say what to do")
+        return cap(words, self._spill_folder, new_id("inbox"))[0]
+
+    def _route(self, tx: Transaction, key: str, task: str) -> Opened | None:
+        """Give the task to the session of a topic; None if there is none that can be reached."""
+        known = peers.by_topic(tx, self._own.session_id, key)
+        if known is None:
+            return None
+        session = sessions.get(tx, known.session_id)
+        if not Path(session.directory).is_dir():
+            peers.free_topic(tx, known.session_id)
+            return None
+        child = store.front(tx, known.session_id)
+        sent = post(tx, self._caller.claim, child, task)
+        return Opened(
+            session_id=session.id,
+            new=False,
+            title=session.title,
+            directory=session.directory,
+            sent=sent,
+        )
+
+    async def _plan(self, order: SessionOrder, task: str, key: str) -> _Plan:
+        first_line = clean(task).split("\n", 1)[0][:TITLE]
+        title = order.title.strip() or order.topic.strip() or first_line
+        directory = self._project.directory
+        if order.directory is not None:
+            outside = self.outside(order.directory)
+            located = self._project.guard.locate(order.directory, directory)
+            directory = Path(outside) if outside else located.real
+        project_id = await self._project_id(directory)
+        place = None
+        if order.isolate:
+            place = await isolate(directory, self._projects.worktrees / project_id, title)
+        try:
+            where = place.directory if place else directory
+            brief = await self._brief(order, task, title, where)
+        except BaseException:
+            await undo(place)
+            raise
+        if place is not None:
+            brief = msgspec.structs.replace(brief, task=f"{task}\n\n{place.words}")
+        session = NewSession(directory=str(where), project_id=project_id, title=title)
+        return _Plan(brief=brief, session=session, key=key, place=place)
+
+    async def _project_id(self, directory: Path) -> str:
+        if self._project.guard.contains(directory.resolve()):
+            return self._session.project_id
+        known = await self._database.read(
+            lambda db: sessions.project_of_directory(db, str(directory))
+        )
+        return known or (await project_of(directory)).id
+
+    async def _brief(self, order: SessionOrder, task: str, title: str, where: Path) -> Brief:
+        project = await self._projects.open(where)
+        agent = _agent(project, order.agent)
+        wanted = order.model or agent.model
+        model = self._models.named(project, wanted, self._caller.model)
+        self._models.resolve(project, model.ref)  # it is called from there, under its settings
+        return Brief(agent=agent.name, description=title, task=task, model=model)
+
+    def _open(self, tx: Transaction, plan: _Plan, task: str) -> Opened:
+        """Make the session, unless somebody made one for its topic meanwhile: then give it the
+        task. Topic, session, actor and brief are there together or not at all.
+        """
+        if plan.key and (routed := self._route(tx, plan.key, task)):
+            return routed
+        child = spawn_peer(tx, self._caller.claim, plan.brief, plan.session)
+        tree = plan.place.tree if plan.place else None
+        peers.put(
+            tx,
+            Peer(
+                session_id=child.session_id,
+                parent_session_id=self._own.session_id,
+                topic=plan.key or None,
+                worktree=tree.directory if tree else None,
+                branch=tree.branch if tree else None,
+                base=tree.base if tree else None,
+            ),
+        )
+        return Opened(
+            session_id=child.session_id,
+            new=True,
+            title=plan.session.title,
+            directory=plan.session.directory,
+            tree=TreeView(directory=str(tree.directory), branch=tree.branch, base=tree.base)
+            if tree
+            else None,
+            notes=plan.place.notes if plan.place else (),
+        )
+
+    # Talking
+
+    async def send(self, session_id: str, words: str) -> Sent:
+        """Say something to a session."""
+        child = await self._child(session_id)
+        session = await self._database.read(lambda db: sessions.get(db, child.session_id))
+        if not Path(session.directory).is_dir():
+            return Sent(None, f"the folder of {session_id} is gone: {session.directory}")
+        task = self._task(words)
+        return await self._database.write(
+            lambda tx: post(tx, self._caller.claim, store.get(tx, child.address), task)
+        )
+
+    async def ask(self, session_id: str, question: str) -> Reply:
+        """Let a copy of the session that can only read answer a question."""
+        words = self._task(question)
+        child = await self._child(session_id)
+        return await ask_session(self._database, self._bus, self._caller.claim, child, words)
+
+    async def join(self, session_ids: list[str], timeout_ms: int) -> Joined:
+        """Wait until all of them are at rest; unknown ones are not waited for."""
+        claim = self._caller.claim
+        return await join(self._database, self._bus, claim, session_ids, timeout_ms / 1000)
+
+    # Looking
+
+    async def status(self, session_id: str) -> SessionView:
+        """One session, with its working tree and its last words."""
+        child = await self._child(session_id)
+        return await self._view(child)
+
+    async def _view(self, child: Actor) -> SessionView:
+        found = await self._database.read(
+            lambda db: read_view(db, store.get(db, child.address), with_result=True)
+        )
+        return await with_tree(self._database, found)
+
+    async def listed(self, *, with_trees: bool) -> list[SessionView]:
+        """Every session that the caller began, in order."""
+        return await children(self._database, self._own, with_trees=with_trees)
+
+    # Changing
+
+    async def switch(self, session_id: str) -> None:
+        """Ask the clients of the caller's folder to show another session."""
+        child = await self._child(session_id)
+        properties = {"sessionID": child.session_id}
+        event = Event("tui.session.select", properties, directory=self._session.directory)
+        await self._database.write(lambda tx: tx.emit(event))
+
+    async def set_agent(self, session_id: str, agent: str) -> SessionView:
+        """Let a session work as another agent from its next turn on."""
+        child = await self._child(session_id)
+        session = await self._database.read(lambda db: sessions.get(db, child.session_id))
+        chosen = _agent(await self._projects.open(Path(session.directory)), agent)
+        await self._database.write(lambda tx: store.set_agent(tx, child.address, chosen.name))
+        return await self._view(child)
+
+    async def cancel(self, session_id: str) -> Ended:
+        """Stop a session, and remove its working tree if nothing is lost with it."""
+        child = await self._child(session_id)
+        await self._actors.cancel(child.actor_id, "graceful")
+        return Ended(await self._view(child), await self._clear(child))
+
+    async def _clear(self, child: Actor) -> str:
+        """Remove the working tree of a session at rest; what became of it."""
+        peer = await self._database.read(lambda db: peers.find(db, child.session_id))
+        tree = worktree_of(peer)
+        if tree is None:
+            return ""
+        stays = f"Its working tree stays at {tree.directory} (branch {tree.branch})"
+        now = await self._database.read(lambda db: store.get(db, child.address))
+        if now.status != "idle":
+            return f"{stays}, since it has not stopped yet."
+        removal = await worktrees.remove(self._project.directory, tree)
+        if not removal.removed:
+            return f"{stays}: {removal.reason}."
+        await self._database.write(lambda tx: peers.forget_worktree(tx, child.session_id))
+        self._projects.forget(tree.directory)
+        return "Its working tree held nothing that is not merged, and is removed."
+
+    async def approve(self, request_id: str) -> str:
+        """Agree once to a request; the session that asked."""
+        ask = await self._database.write(lambda tx: forwarding.approve(tx, request_id, self._own))
+        return ask.session_id
+
+    async def grant(self, session_id: str) -> int:
+        """Agree to what a session asks from now on (`*`: each); how many requests that answered."""
+        child_id = session_id
+        if session_id != EVERY_CHILD:
+            child_id = (await self._child(session_id)).session_id
+        answered = await self._database.write(lambda tx: forwarding.grant(tx, self._own, child_id))
+        return len(answered)
+
+    async def _child(self, session_id: str) -> Actor:
+        """The actor that fronts a session of the caller. Raises `NotFoundError`."""
+        found = await self._database.read(lambda db: find_child(db, self._own, session_id))
+        if found is not None:
+            return found
+        ids = [one.actor.session_id for one in await self.listed(with_trees=False)]
+        near = get_close_matches(session_id, ids, n=1)
+        guess = f" Did you mean {near[0]}?" if near else ""
+        known = f"There are: {', '.join(ids[:20])}." if ids else "You began none yet."
+        raise NotFoundError(f"there is no session {session_id} of yours.{guess}", hint=known)
+
+
+def directable(agents: Mapping[str, Agent]) -> dict[str, str]:
+    """The agents that a session can work as: name and description."""
+    return {
+        name: agent.description
+        for name, agent in agents.items()
+        if agent.mode in {"primary", "all"} and not agent.hidden
+    }
+
+
+def _agent(project: Project, name: str | None) -> Agent:
+    agent = project.agent(name)
+    if agent.name not in directable(project.agents):
+        known = ", ".join(directable(project.agents))
+        raise UsageError(
+            f"no session works as the agent {agent.name!r}", hint=f"There are: {known}."
+        )
+    return agent

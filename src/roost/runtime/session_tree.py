@@ -1,0 +1,83 @@
+"""The working tree of a session that works apart, and the place in it that its folder has."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from roost.workspace import worktrees
+from roost.workspace.git import Git
+from roost.workspace.git_folder import repository_of
+from roost.workspace.worktrees import Worktree
+
+logger = logging.getLogger(__name__)
+_WORDS: Final = """\
+You work in a git working tree of your own: {directory}, on the branch {branch}, made from {base}. \
+Change files there and nowhere else, and commit your work on this branch: only what is committed \
+can be merged."""
+
+
+class IsolatedPlace(Struct, frozen=True, kw_only=True):
+    """Where an isolated session works."""
+
+    tree: Worktree
+    directory: Path
+    """The folder in the tree that stands for the one it was made for."""
+    repository: Path
+    notes: tuple[str, ...] = ()
+    """What is not in the tree."""
+
+    @property
+    def words(self) -> str:
+        """What the session is told of it."""
+        tree = self.tree
+        return _WORDS.format(directory=self.directory, branch=tree.branch, base=tree.base)
+
+
+async def isolate(directory: Path, folder: Path, name: str) -> IsolatedPlace:
+    """Make a tree for work in `directory`, in `folder`. Raises as `worktrees.create` does."""
+    tree = await worktrees.create(directory, folder, name)
+    found = repository_of(directory)
+    inner = directory.relative_to(found[0]) if found else Path()
+    within = tree.directory / inner
+    place = IsolatedPlace(
+        tree=tree,
+        directory=(within if within.is_dir() else tree.directory).resolve(),
+        repository=directory,
+    )
+    try:
+        notes = await _left_out(directory, tree)
+    except BaseException:
+        await undo(place)
+        raise
+    return IsolatedPlace(
+        tree=tree, directory=place.directory, repository=directory, notes=tuple(notes)
+    )
+
+
+async def _left_out(directory: Path, tree: Worktree) -> list[str]:
+    notes: list[str] = []
+    if changed := await Git(directory).status():
+        files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
+        notes.append(f"Not in the working tree: {files} that the project has not committed.")
+    if modules := await worktrees.submodules(tree.directory):
+        notes.append(f"Submodules are empty in the working tree: {', '.join(modules)}.")
+    return notes
+
+
+async def undo(place: IsolatedPlace | None) -> None:
+    """Remove a tree that nobody works in after all, although the caller may be being stopped."""
+    if place is None:
+        return
+    task = asyncio.ensure_future(worktrees.remove(place.repository, place.tree))
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            continue
+    if not task.cancelled() and not task.result().removed:
+        logger.warning(
+            "the unused working tree %s stays: %s", place.tree.directory, task.result().reason
+        )
