@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader, Transaction
+from roost.sessions import store as sessions
 
 EVERY_CHILD: Final = "*"
 """Stands for all children in an approval that is given ahead."""
@@ -84,21 +85,10 @@ def forget_worktree(tx: Transaction, session_id: str) -> None:
     tx.run("UPDATE peer SET worktree = NULL WHERE session_id = ?", (session_id,))
 
 
-_BELOW: Final = """
-WITH RECURSIVE below (id) AS (
-  SELECT ? UNION SELECT s.id FROM session s JOIN below b ON s.parent_id = b.id
-)
-"""
-
-
 def with_worktree(db: Reader, session_id: str) -> list[Peer]:
     """Those of a session and all below it that have a working tree of their own."""
-    rows = db.all(
-        f"{_BELOW} SELECT p.* FROM peer p JOIN below b ON p.session_id = b.id"
-        " WHERE p.worktree IS NOT NULL ORDER BY p.session_id",
-        (session_id,),
-    )
-    return [_from_row(row) for row in rows]
+    found = [find(db, one) for one in sessions.ids_within(db, session_id)]
+    return [peer for peer in found if peer is not None and peer.worktree is not None]
 
 
 def grant(tx: Transaction, session_id: str, child_session_id: str) -> None:

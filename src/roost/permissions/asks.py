@@ -18,6 +18,7 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.changes import take_back
 from roost.inbox.models import Address
+from roost.sessions import store as sessions
 from roost.sessions.models import agent_id_of
 
 Kind = Literal["permission", "question"]
@@ -136,14 +137,8 @@ def listed(db: Reader, session_id: str | None = None, kind: Kind | None = None) 
 
 def listed_below(db: Reader, session_id: str) -> list[Ask]:
     """The requests that wait for an answer in a session and all below it, the oldest first."""
-    rows = db.all(
-        "WITH RECURSIVE below (id) AS ("
-        " SELECT ? UNION SELECT s.id FROM session s JOIN below b ON s.parent_id = b.id)"
-        " SELECT a.* FROM ask a JOIN below b ON a.session_id = b.id"
-        " WHERE a.state = 'open' ORDER BY a.created, a.id",
-        (session_id,),
-    )
-    return [from_row(row) for row in rows]
+    below = set(sessions.ids_within(db, session_id))
+    return [ask for ask in listed(db) if ask.session_id in below]
 
 
 def notice_key(ask_id: str) -> str:

@@ -140,30 +140,7 @@ class Worlds:
         def resolve_model(name: ModelName) -> Model:
             return self.names.resolve(project, name.ref)
 
-        def actors_of(caller: Caller) -> ActorPort:
-            return ActorPort(
-                caller,
-                session,
-                project,
-                self._database,
-                self._bus,
-                self.names,
-                place.spill_folder,
-            )
-
-        def sessions_of(caller: Caller) -> SessionPort:
-            return SessionPort(
-                caller,
-                session,
-                project,
-                self.projects,
-                actors_of(caller),
-                self._database,
-                self._bus,
-                self.names,
-                place.spill_folder,
-            )
-
+        actors_of, sessions_of = self._ports(session, project, place.spill_folder)
         return World(
             database=self._database,
             bus=self._bus,
@@ -183,6 +160,31 @@ class Worlds:
             sessions=sessions_of,
             reap=desk.shell.reap,
         )
+
+    def _ports(
+        self, session: Session, project: Project, spill_folder: Path
+    ) -> tuple[Callable[[Caller], ActorPort], Callable[[Caller], SessionPort]]:
+        """What a call of a session's tool knows of other actors, and of other sessions."""
+
+        def actors_of(caller: Caller) -> ActorPort:
+            return ActorPort(
+                caller, session, project, self._database, self._bus, self.names, spill_folder
+            )
+
+        def sessions_of(caller: Caller) -> SessionPort:
+            return SessionPort(
+                caller,
+                session,
+                project,
+                self.projects,
+                actors_of(caller),
+                self._database,
+                self._bus,
+                self.names,
+                spill_folder,
+            )
+
+        return actors_of, sessions_of
 
     async def terms_of(self, session_id: str) -> Terms:
         """The limits of a session: built in, then config, then this process's settings."""

@@ -172,6 +172,17 @@ def children(db: Reader, session_id: str) -> list[Session]:
     return [_from_row(row) for row in rows]
 
 
+def ids_within(db: Reader, top: str) -> list[str]:
+    """The ids of a session and of all below it."""
+    rows = db.all(
+        "WITH RECURSIVE below (id) AS ("
+        " SELECT ? UNION SELECT s.id FROM session s JOIN below b ON s.parent_id = b.id)"
+        " SELECT id FROM below",
+        (top,),
+    )
+    return [row["id"] for row in rows]
+
+
 def is_within(db: Reader, session_id: str, top: str) -> bool:
     """Whether a session is `top`, or lies below it."""
     row = db.one(
