@@ -72,6 +72,14 @@ def claim(
     failpoint("claim.before")
     repair.repair(tx, address.session_id, address.actor_id)
     turn = _start_turn(tx, actor, reason, budgets, now)
+    held = _hold(tx, actor, turn, owner, now)
+    tell_status(tx, held)
+    failpoint("claim.end")
+    return Claim(held, turn, took_over, limits)
+
+
+def _hold(tx: Transaction, actor: Actor, turn: Turn, owner: str, now: int) -> Actor:
+    """Make `owner` the one who runs `turn`; the actor as it is then."""
     held = msgspec.structs.replace(
         actor,
         status="running",
@@ -92,20 +100,11 @@ def claim(
         " retry = NULL, current_turn = ?, turns = ?, last_activity = ?, held = 0, stalled = NULL,"
         " waiting_until = NULL, background = ? WHERE session_id = ? AND actor_id = ?",
         (
-            owner,
-            held.fence,
-            held.lease_until,
-            turn.id,
-            turn.number,
-            now,
-            int(held.background),
-            address.session_id,
-            address.actor_id,
+            *(owner, held.fence, held.lease_until, turn.id, turn.number, now),
+            *(int(held.background), actor.session_id, actor.actor_id),
         ),
     )
-    tell_status(tx, held)
-    failpoint("claim.end")
-    return Claim(held, turn, took_over, limits)
+    return held
 
 
 def _is_crowded(tx: Transaction, actor: Actor, limits: ActorLimits) -> bool:

@@ -90,7 +90,7 @@ _BUILT_IN: Final = (
         mode="primary",
         native=True,
         page="orchestrator",
-        tool_allowlist=(*_READING, "task", "question", "actor", "session", "skill"),
+        tool_allowlist=(*_READING, "task", "question", "actor", "session", "team", "skill"),
     ),
     Agent(
         name="general",
@@ -114,7 +114,7 @@ _BUILT_IN: Final = (
         native=True,
         page="explore",
         permission={"edit": "deny", "question": "deny", **_READ_ONLY_SHELL},
-        tool_allowlist=(*_READING, "bash"),
+        tool_allowlist=(*_READING, "bash", "actor"),
     ),
 )
 

@@ -19,6 +19,7 @@ from roost.sessions.models import AssistantInfo, Info, Message, encode_info
 from roost.sessions.parts import (
     Part,
     ReasoningPart,
+    StepFinishPart,
     TextPart,
     UnknownPart,
     encode_part,
@@ -26,6 +27,8 @@ from roost.sessions.parts import (
 )
 from roost.sessions.unreadable import info_of, part_of
 
+_PAGE: Final = 200
+"""Steps that are read at once."""
 _HEAD: Final = "id, session_id, actor_id, role, data"
 
 
@@ -237,6 +240,48 @@ def load(
     else:
         parts = [part for row in rows for part in _part_rows(db, row["id"])]
     return _assemble(rows, parts, _tails(db, session_id))
+
+
+def steps_since(db: Reader, session_id: str, actor_id: str, moment: int) -> list[StepFinishPart]:
+    """The ends of the steps of an actor that began at `moment` (milliseconds since the epoch) or
+    later, the newest first.
+    """
+    found: list[StepFinishPart] = []
+    before: int | None = None
+    while True:
+        rows = db.all(
+            "SELECT m.seq, m.data AS head, p.id, p.message_id, p.session_id, p.type, p.data"
+            " FROM message m"
+            " JOIN part p ON p.message_id = m.id AND p.type = 'step-finish'"
+            " WHERE m.session_id = ? AND m.actor_id = ? AND (? IS NULL OR m.seq < ?)"
+            " ORDER BY m.seq DESC LIMIT ?",
+            (session_id, actor_id, before, before, _PAGE),
+        )
+        for row in rows:
+            before = row["seq"]
+            if _began(row["head"]) < moment:
+                return found
+            part = part_of(row)
+            if isinstance(part, StepFinishPart):
+                found.append(part)
+        if len(rows) < _PAGE:
+            return found
+
+
+class _Time(Struct):
+    created: int = 0
+
+
+class _Timed(Struct):
+    time: _Time = _Time()
+
+
+def _began(head: str) -> int:
+    """When a message was begun; a head that cannot be read counts as new."""
+    try:
+        return msgspec.json.decode(head, type=_Timed).time.created
+    except msgspec.MsgspecError:
+        return now_ms()
 
 
 def load_open(db: Reader, session_id: str, actor_id: str) -> list[Message]:
