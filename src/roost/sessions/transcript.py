@@ -268,11 +268,11 @@ def steps_since(db: Reader, session_id: str, actor_id: str, moment: int) -> list
             return found
 
 
-class _Time(Struct):
+class _Time(Struct, frozen=True):
     created: int = 0
 
 
-class _Timed(Struct):
+class _Timed(Struct, frozen=True):
     time: _Time = _Time()
 
 
