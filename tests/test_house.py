@@ -39,6 +39,8 @@ OWNERS = {
     "inbox": "inbox",
     "actor": "actors",
     "turn": "actors",
+    "team": "actors",
+    "team_member": "actors",
     "ask": "permissions",
     "permission_grant": "permissions",
     "task": "tasks",

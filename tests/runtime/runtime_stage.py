@@ -48,7 +48,11 @@ class Desk:
 
 @asynccontextmanager
 async def desk(
-    folder: Path, script: Scenario | Script | None = None, **settings: Any
+    folder: Path,
+    script: Scenario | Script | None = None,
+    *,
+    config: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> AsyncGenerator[Desk]:
     """A runtime on the home below `folder`."""
     project = folder / "project"
@@ -59,12 +63,12 @@ async def desk(
             "options": {"baseURL": f"{model.url}/v1", "apiKey": KEY},
             "models": {"scripted": {"limit": {"context": 200_000, "output": 8_000}}},
         }
-        config = {"model": "test/scripted", "provider": {"test": provider}}
+        given_config = {"model": "test/scripted", "provider": {"test": provider}, **(config or {})}
         environment = {
             "HOME": str(folder),
             "PATH": os.environ["PATH"],
             "ROOST_HOME": str(folder / "home"),
-            "ROOST_CONFIG_CONTENT": json.dumps(config),
+            "ROOST_CONFIG_CONTENT": json.dumps(given_config),
         }
         given: dict[str, Any] = {"interactive": False, "yes": True, "make_titles": False}
         made = Settings(environment=environment, **{**given, **settings})

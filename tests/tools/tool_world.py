@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from fake_actors import FakeActors
 from fake_sessions import FakeSessions
+from fake_teams import FakeTeams
 
 from roost.actors import store as actors
 from roost.core.errors import DeniedError
@@ -63,6 +64,7 @@ class ToolWorld:
         self.guard = Guard(self.root, [self.spill], protected=[folder / "data"])
         self.actors = FakeActors()
         self.sessions = FakeSessions()
+        self.teams = FakeTeams()
         self.titles: list[str | None] = []
         self.tools = builtin_tools()
 
@@ -94,6 +96,7 @@ class ToolWorld:
             question=self._question,
             actors=self.actors,
             sessions=self.sessions,
+            teams=self.teams,
             progress=self._progress,
         )
 

@@ -23,6 +23,7 @@ type_prefix: Final = {
     "inbox": "inb",
     "tool": "tool",
     "process": "proc",
+    "team": "team",
 }
 Kind = Literal[
     "session",
@@ -35,6 +36,7 @@ Kind = Literal[
     "inbox",
     "tool",
     "process",
+    "team",
 ]
 _ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _STAMP_BITS: Final = 48

@@ -16,7 +16,9 @@ _EXAMPLES: Final = ("*.env.example", "*.env.sample", "*.env.template")
 def _defaults() -> tuple[Rule, ...]:
     rules = [Rule("*", "*", "ask")]
     rules += [Rule(name, "*", "allow") for name in ("read", "edit", "glob", "grep", "list", "lsp")]
-    rules += [Rule(name, "*", "allow") for name in ("actor", "session", "skill", "question")]
+    rules += [
+        Rule(name, "*", "allow") for name in ("actor", "session", "team", "skill", "question")
+    ]
     rules += [Rule("read", pattern, "ask") for pattern in ("*.env", "*.env.*", "*.envrc")]
     rules += [Rule("read", pattern, "allow") for pattern in _EXAMPLES]
     # What these hold decides what Roost runs and allows next time.

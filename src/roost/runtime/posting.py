@@ -15,7 +15,13 @@ SENDER_LIMIT: Final = 100
 
 
 def post(
-    tx: Transaction, claim: Claim, receiver: Actor, words: str, *, reply_to: str | None = None
+    tx: Transaction,
+    claim: Claim,
+    receiver: Actor,
+    words: str,
+    *,
+    subject: str = "",
+    reply_to: str | None = None,
 ) -> Sent:
     """Send `words` to `receiver`, in the turn of `claim`; an idle one is woken by it.
 
@@ -28,7 +34,7 @@ def post(
     letter = Letter(
         receiver=receiver.address,
         kind="message",
-        body=NoteBody(words),
+        body=NoteBody(words, subject=subject),
         sender=claim.address,
         sender_turn=claim.turn.id,
         reply_to=reply_to,

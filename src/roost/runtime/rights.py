@@ -64,6 +64,7 @@ class Rules:
                 interactive=self._settings.interactive,
                 actors=self._offer(spawns=spawns),
                 sessions=directable(self._project.agents) if spawns else None,
+                teams=spawns,
             )
             self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
         return self._tools[key]

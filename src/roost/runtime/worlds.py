@@ -33,6 +33,7 @@ from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
 from roost.runtime.rights import Asker, Rules
 from roost.runtime.session_port import SessionPort
+from roost.runtime.team_port import TeamPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
 from roost.turn.policies import limits
@@ -137,6 +138,9 @@ class Worlds:
             shell=desk.shell,
         )
 
+        def teams_of(caller: Caller) -> TeamPort:
+            return TeamPort(caller, session, self._database, place.spill_folder)
+
         def resolve_model(name: ModelName) -> Model:
             return self.names.resolve(project, name.ref)
 
@@ -158,6 +162,7 @@ class Worlds:
             hooks=desk.hooks,
             actors=actors_of,
             sessions=sessions_of,
+            teams=teams_of,
             reap=desk.shell.reap,
         )
 

@@ -15,6 +15,7 @@ from roost.llm.models import Media
 from roost.permissions.models import PermissionRequest
 from roost.tools.actor_port import ActorPort, Stored
 from roost.tools.session_port import SessionPort
+from roost.tools.team_port import TeamPort
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
@@ -94,6 +95,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """The chosen labels (or free text) per question; raises `DeniedError` if nobody answers."""
     actors: ActorPort
     sessions: SessionPort
+    teams: TeamPort
     progress: Callable[[str | None, dict[str, Any]], None]
     """Shows a new title and metadata of the running call; cheap, may be called often."""
 

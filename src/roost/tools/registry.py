@@ -19,6 +19,7 @@ from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
 from roost.tools.session import session_tool
 from roost.tools.task import TaskTool
+from roost.tools.team import TeamTool
 from roost.tools.webfetch import WebfetchTool
 from roost.tools.write import WriteTool
 
@@ -35,7 +36,7 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     QuestionTool,
 )
 """In the order in which models are shown them; a change of it costs every session its cache.
-Behind them come `actor` and `session`, which are made for the agents there are."""
+Behind them come `actor` and `session`, which are made for the agents there are, and `team`."""
 _SMALL: Final = frozenset({"read", "glob", "grep", "edit", "write", "bash"})
 """What a small local model can keep apart."""
 _OLDER_NAMES: Final = {"task": ("todowrite",)}
@@ -48,6 +49,7 @@ def builtin_tools() -> dict[str, Tool[Any]]:
 
 
 _TOOLS: Final = builtin_tools()
+_TEAM: Final = TeamTool()
 # Shared by all actors: what a tool knows of an actor hangs on the actor's ledger.
 
 
@@ -58,13 +60,15 @@ def tools_for(
     interactive: bool,
     actors: ActorOffer | None = None,
     sessions: Mapping[str, str] | None = None,
+    teams: bool = False,
 ) -> dict[str, Tool[Any]]:
     """The tools that `model` is shown under the rules of `layers`, in a fixed order.
 
     `interactive`: somebody can answer questions. `actors`: what may be done with other actors;
     without agents to start, or with none that the rules leave, there is only talking. `sessions`:
-    the agents that other sessions may work as. A tool whose every use would be denied is left out;
-    models that were trained on patches get `apply_patch` instead of `edit` and `write`.
+    the agents that other sessions may work as. `teams`: it may be in some. A tool whose every use
+    would be denied is left out; models that were trained on patches get `apply_patch` instead of
+    `edit` and `write`.
     """
     left_out = {"edit", "write"} if _patches(model) else {"apply_patch"}
     if not interactive:
@@ -76,6 +80,8 @@ def tools_for(
     if sessions is not None:
         directing = session_tool(sessions)
         known[directing.name] = directing
+    if teams:
+        known[_TEAM.name] = _TEAM
     return {
         name: tool
         for name, tool in known.items()

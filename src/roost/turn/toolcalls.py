@@ -241,6 +241,7 @@ class _Run:
             question=question,
             actors=world.actors(caller),
             sessions=world.sessions(caller),
+            teams=world.teams(caller),
             progress=self._note,
         )
 

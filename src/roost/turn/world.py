@@ -20,6 +20,7 @@ from roost.sessions.models import ModelName, Session
 from roost.tools.actor_port import ActorPort
 from roost.tools.contract import Question, Tool
 from roost.tools.session_port import SessionPort
+from roost.tools.team_port import TeamPort
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
@@ -107,5 +108,6 @@ class World(Struct, frozen=True, kw_only=True):
     hooks: Hooks
     actors: Callable[[Caller], ActorPort]
     sessions: Callable[[Caller], SessionPort]
+    teams: Callable[[Caller], TeamPort]
     reap: Callable[[str], Awaitable[object]]
     """Ends the processes that one call left behind."""

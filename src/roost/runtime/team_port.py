@@ -1,0 +1,110 @@
+"""The teams of a project as one call of a tool sees them."""
+
+from pathlib import Path
+
+from roost.actors import store, teams
+from roost.actors.teams import Member, Reached, Team
+from roost.core.errors import UsageError
+from roost.core.ids import new_id
+from roost.core.text import clean
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.inbox.models import Address
+from roost.runtime.posting import post
+from roost.sessions.models import Session
+from roost.tools.output import cap
+from roost.tools.team_port import Told
+from roost.turn.world import Caller
+
+
+class TeamPort:
+    """See `roost.tools.team_port.TeamPort`."""
+
+    def __init__(
+        self, caller: Caller, session: Session, database: Database, spill_folder: Path
+    ) -> None:
+        self._caller = caller
+        self._session = session
+        self._database = database
+        self._spill_folder = spill_folder
+
+    @property
+    def _own(self) -> Address:
+        return self._caller.claim.address
+
+    @property
+    def _project(self) -> str:
+        return self._session.project_id
+
+    async def create(self, name: str, purpose: str, role: str) -> Team:
+        """Make a team and be its first member."""
+
+        def make(tx: Transaction) -> Team:
+            store.check_fence(tx, self._caller.claim)
+            team = teams.create(tx, self._project, name, purpose, by=self._own)
+            return teams.join(tx, team, self._own, role)
+
+        return await self._database.write(make)
+
+    async def join(self, name: str, role: str) -> Team:
+        """Be a member, or get another role."""
+
+        def enter(tx: Transaction) -> Team:
+            store.check_fence(tx, self._caller.claim)
+            return teams.join(tx, teams.named(tx, self._project, name), self._own, role)
+
+        return await self._database.write(enter)
+
+    async def leave(self, name: str) -> Team:
+        """Be no member any more."""
+
+        def go(tx: Transaction) -> Team:
+            store.check_fence(tx, self._caller.claim)
+            return teams.leave(tx, teams.named(tx, self._project, name), self._own)
+
+        return await self._database.write(go)
+
+    async def listed(self) -> list[Team]:
+        """The teams of the project by name."""
+        return await self._database.read(lambda db: teams.listed(db, self._project))
+
+    async def team(self, name: str) -> Team:
+        """One team with its members."""
+        return await self._database.read(lambda db: teams.named(db, self._project, name))
+
+    async def send(self, name: str, text: str, role: str | None) -> Told:
+        """Say something to all other members, or to those of a role; who sleeps is woken."""
+        words = clean(text).strip()
+        if not words:
+            raise UsageError("a message needs words")
+        words, _ = cap(words, self._spill_folder, new_id("inbox"))
+        own = self._own
+
+        def tell(tx: Transaction) -> Told:
+            store.check_fence(tx, self._caller.claim)
+            team = teams.named(tx, self._project, name)
+            if (member := team.member(own)) is None:
+                raise UsageError(
+                    f"you are no member of the team {team.name}", hint="Join it first."
+                )
+            subject = f"to the team {team.name}" + (f", role {role}" if role else "")
+            subject += f"; from {own.session_id} ({member.role})"
+            meant = team.receivers(role, own)
+            reached = [self._post(tx, one, words, subject) for one in meant]
+            teams.tell_message(tx, team, words, reached, role=role, sender=own)
+            return Told(team, tuple(reached))
+
+        return await self._database.write(tell)
+
+    def _post(self, tx: Transaction, member: Member, words: str, subject: str) -> Reached:
+        """One message; a member whose inbox is full keeps it from no other."""
+        receiver = store.get(tx, member.address)
+        inbox_id, error, busy = None, "", False
+        try:
+            sent = post(tx, self._caller.claim, receiver, words, subject=subject)
+            inbox_id, error, busy = sent.inbox_id, sent.error, sent.busy
+        except UsageError as refused:
+            error = f"not accepted: {refused.message}"
+        return Reached(
+            member.session_id, member.actor_id, member.role, inbox_id, error=error, busy=busy
+        )
