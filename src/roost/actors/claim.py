@@ -108,10 +108,15 @@ def _hold(tx: Transaction, actor: Actor, turn: Turn, owner: str, now: int) -> Ac
 
 
 def _is_crowded(tx: Transaction, actor: Actor, limits: ActorLimits) -> bool:
-    """Whether a subagent has to wait until another one of its session has ended."""
+    """Whether a subagent has to wait until another one of its session has ended: there is no room
+    for it behind those that run and those that have waited longer.
+    """
     if actor.mode != "subagent":
         return False
-    return family.running_subagents(tx, actor.session_id, besides=actor.address) >= limits.running
+    running = family.running_subagents(tx, actor.session_id, besides=actor.address)
+    queue = family.pending_subagents(tx, actor.session_id)
+    ahead = queue.index(actor.address) if actor.address in queue else 0
+    return running + ahead >= limits.running
 
 
 def _nobody_waits(actor: Actor) -> bool:

@@ -115,8 +115,10 @@ def running_subagents(db: Reader, session_id: str, *, besides: Address) -> int:
 def pending_subagents(db: Reader, session_id: str) -> list[Address]:
     """The subagents of a session that are to run, those that wait longest first."""
     rows = db.all(
-        "SELECT session_id, actor_id FROM actor WHERE session_id = ? AND status = 'pending'"
-        " AND mode = 'subagent' ORDER BY last_activity, created, actor_id",
+        "SELECT session_id, actor_id, coalesce((SELECT min(i.seq) FROM inbox i"
+        " WHERE i.receiver_session = a.session_id AND i.receiver_actor = a.actor_id"
+        " AND i.state = 'queued' AND i.wake = 1), 0) AS since FROM actor a"
+        " WHERE session_id = ? AND status = 'pending' AND mode = 'subagent' ORDER BY since",
         (session_id,),
     )
     return [Address(row["session_id"], row["actor_id"]) for row in rows]
