@@ -58,3 +58,24 @@ def test_mail_is_sent_listed_and_taken_back(tmp_path: Path) -> None:
         stage.model.release("gate")
 
     with_client(tmp_path, check, GATED)
+
+
+def test_a_team_is_made_spoken_to_and_left(tmp_path: Path) -> None:
+    async def check(stage: Served, client: Client) -> None:
+        session = await client.create_session()
+        team = await client.create_team("backend", "The API")
+        with pytest.raises(ConflictError, match="backend"):
+            await client.create_team("backend")
+        joined = await client.add_member(team.id, session.id, "tests")
+        assert [one.role for one in joined.members] == ["tests"]
+        (reached,) = await client.tell_team(team.id, "begin")
+        assert (reached.session_id, reached.error) == (session.id, "")
+        await stage.runtime.wait_idle(session.id)
+        assert (await client.team(team.id)).members == joined.members
+        left = await client.remove_member(team.id, session.id, "main")
+        assert left.members == ()
+        assert await client.teams() == [left]
+        await client.delete_team(team.id)
+        assert await client.teams() == []
+
+    with_client(tmp_path, check)

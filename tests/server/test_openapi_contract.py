@@ -129,6 +129,14 @@ def test_the_document_tells_the_shape_of_events_about_actors() -> None:
     assert set(named.values()) <= set(document["components"]["schemas"])
 
 
+async def _team_news(stage: Served, session_id: str) -> None:
+    """Let there be news of every kind about a team."""
+    team = f"/team/{(await stage.http.post('/team', json={'name': 'backend'})).json()['id']}"
+    await stage.http.post(f"{team}/member", json={"sessionID": session_id})
+    await stage.http.delete(f"{team}/member/{session_id}/main")
+    await stage.http.delete(team)
+
+
 def test_events_about_actors_have_the_shape_that_the_document_tells(tmp_path: Path) -> None:
     seen: set[str] = set()
 
@@ -136,6 +144,7 @@ def test_events_about_actors_have_the_shape_that_the_document_tells(tmp_path: Pa
         async with served(tmp_path, scenario(step(Barrier("gate"), "never"))) as stage:
             session_id = await stage.session()
             async with stage.events() as events:
+                await _team_news(stage, session_id)
                 await stage.http.post(f"/session/{session_id}/inbox", json=PROMPT)
                 await asyncio.to_thread(stage.model.wait_for_barrier, "gate")
                 queued = await stage.http.post(f"/session/{session_id}/inbox", json=PROMPT)
@@ -151,4 +160,5 @@ def test_events_about_actors_have_the_shape_that_the_document_tells(tmp_path: Pa
 
     asyncio.run(check())
     assert {"actor.status", "actor.cancelling", "turn.ended", "inbox.arrived"} <= seen
-    assert "inbox.updated" in seen
+    assert {"inbox.updated", "team.created", "team.member.joined", "team.member.left"} <= seen
+    assert "team.deleted" in seen

@@ -1,6 +1,6 @@
 """The typed client: sessions, prompts, events, requests to the person, the queue.
 
-What it can ask of single actors is in `actor_calls.py`.
+What it can ask of single actors is in `actor_calls.py`, of teams in `team_calls.py`.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from roost.client.actor_calls import ActorCalls, with_id
 from roost.client.connection import Connection, raise_problem
 from roost.client.events import EventFollower
 from roost.client.models import Health, RawMessage, ServerEvent, ServerPlace, UnreachableError
+from roost.client.team_calls import TeamCalls
 from roost.core.ids import new_id
 from roost.permissions.models import Reply
 from roost.runtime.models import PromptInput, PromptInputPart
@@ -25,7 +26,7 @@ _TRIES: Final = 5
 """Times that a prompt is sent again after its connection was lost."""
 
 
-class Client(ActorCalls):
+class Client(ActorCalls, TeamCalls):
     """One server. Use as an async context manager, or `aclose` it.
 
     Every method raises the error that the server answers with, and `UnreachableError`.
@@ -81,9 +82,12 @@ class Client(ActorCalls):
             body["expectedRevision"] = revision
         return await self._connection.ask("PATCH", f"/session/{session_id}", Session, body=body)
 
-    async def delete_session(self, session_id: str) -> None:
-        """Stop and remove the session."""
-        await self._connection.tell("DELETE", f"/session/{session_id}")
+    async def delete_session(self, session_id: str, *, force: bool = False) -> None:
+        """Stop and remove the session. `ConflictError` if working trees of it hold work, unless
+        with `force`, which leaves them.
+        """
+        query = {"force": force} if force else {}
+        await self._connection.tell("DELETE", f"/session/{session_id}", query=query)
 
     async def statuses(self) -> dict[str, dict[str, Any]]:
         """What sessions are doing, as OpenCode's `SessionStatus`; those that sleep are missing."""

@@ -180,7 +180,7 @@ class Runtime:
         """
         named = await self.named(session_id, actor_id)
         address = named.address
-        body = await self._body(address, given)
+        body = await self.body_of(address, given)
 
         def accept(tx: Transaction) -> Accepted:
             actor = actors.get(tx, address)
@@ -206,7 +206,8 @@ class Runtime:
             self._titles.consider(session_id, body)
         return accepted
 
-    async def _body(self, address: Address, given: PromptInput) -> PromptBody:
+    async def body_of(self, address: Address, given: PromptInput) -> PromptBody:
+        """A prompt to an actor as it is stored: files read, agent, model and ids chosen."""
         check_format(given.format)
         if given.message_id is not None and is_from_the_future(given.message_id):
             raise UsageError(f"{given.message_id} is an id from the future; check the clock")

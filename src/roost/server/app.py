@@ -22,6 +22,7 @@ from roost.server.routes import (
     projects,
     prompts,
     sessions,
+    teams,
     vcs,
 )
 from roost.server.routing import router
@@ -47,6 +48,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *actors.ROUTES,
     *one_actor.ROUTES,
     *inbox.ROUTES,
+    *teams.ROUTES,
     *asks.ROUTES,
     *projects.ROUTES,
     *files.ROUTES,

@@ -1,4 +1,4 @@
-"""What the events about actors, their turns and their mail tell: for the OpenAPI document.
+"""What the events about actors, turns, mail and teams tell: for the OpenAPI document.
 
 All other events are OpenCode's.
 """
@@ -8,8 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from roost.actors.models import Actor, CancelMode, Outcome, SessionStatus
+from roost.actors.teams import Reached, Team
 from roost.core.wire_names import wire_name
-from roost.inbox.models import State
+from roost.inbox.models import Address, State
 from roost.server.wire import MailView, Stamp
 from roost.sessions.models import MessageError
 
@@ -26,6 +27,14 @@ class ActorRegistered(Struct, frozen=True, rename=wire_name):
 
     session_id: str
     actor: Actor
+
+
+class ActorUpdated(ActorRegistered, frozen=True):
+    """An actor runs as another agent from its next turn on."""
+
+
+class ActorRemoved(AboutActor, frozen=True):
+    """An actor that was made for one question is gone, with all that it said."""
 
 
 class ActorStatus(AboutActor, frozen=True):
@@ -76,8 +85,50 @@ class InboxUpdated(Struct, frozen=True, rename=wire_name):
     state: State
 
 
+class TeamCreated(Struct, frozen=True, rename=wire_name):
+    """A team was made, by a session where one is named."""
+
+    team: Team
+    session_id: str | None = None
+
+
+class TeamDeleted(Struct, frozen=True, rename=wire_name):
+    """A team was removed."""
+
+    team_id: str
+    name: str
+
+
+class TeamMemberLeft(AboutActor, frozen=True):
+    """An actor left a team. Those of a deleted session leave without a word."""
+
+    team_id: str
+    name: str
+
+
+class TeamMemberJoined(TeamMemberLeft, frozen=True):
+    """An actor joined a team, or has another role in it."""
+
+    role: str
+
+
+class TeamMessage(Struct, frozen=True, rename=wire_name):
+    """Something was said to a team, by an actor or a person, with a receipt for each member."""
+
+    team_id: str
+    name: str
+    text: str
+    role: str | None
+    sender: Address | None
+    receipts: list[Reached]
+    session_id: str | None = None
+    """Of the sender."""
+
+
 EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "actor.registered": ActorRegistered,
+    "actor.updated": ActorUpdated,
+    "actor.removed": ActorRemoved,
     "actor.status": ActorStatus,
     "actor.cancelling": ActorCancelling,
     "actor.stalled": ActorStalled,
@@ -85,5 +136,10 @@ EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "turn.ended": TurnEnded,
     "inbox.arrived": InboxArrived,
     "inbox.updated": InboxUpdated,
+    "team.created": TeamCreated,
+    "team.deleted": TeamDeleted,
+    "team.member.joined": TeamMemberJoined,
+    "team.member.left": TeamMemberLeft,
+    "team.message": TeamMessage,
 }
 """The `properties` of an event by its `type`."""

@@ -30,7 +30,7 @@ _WORDS: Final = {
 }
 _EVENTS: Final = (
     "Events, one JSON object a frame: `{id, type, properties}`. `x-event-properties` says what"
-    " those about actors, turns and inboxes tell; the others are OpenCode's."
+    " those about actors, turns, inboxes and teams tell; the others are OpenCode's."
 )
 _DIRECTORY: Final[list[dict[str, Any]]] = [
     {
