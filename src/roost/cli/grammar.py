@@ -162,7 +162,7 @@ def _sessions(parser: Parser) -> None:
     delete.add_argument(
         "--force",
         action="store_true",
-        help="if a process is at work in it, stop that work first (default: refuse)",
+        help="stop who is at work in it, and leave working trees that hold work (default: refuse)",
     )
     for action in (listing, show, export, load, delete):
         log_options(action)

@@ -10,7 +10,8 @@ STATE says what a session is doing:
 EXPORTED: Final = """\
 Known keys are replaced; what was said and done is not, except with --sanitize."""
 DELETED: Final = """\
-A session that a process works in is not deleted; the refusal names the process."""
+A session that a process works in is not deleted; the refusal names the process. Nor is one below
+which a working tree holds work that is not committed and merged; with --force that tree is left."""
 TRUSTED: Final = """\
 Until then a repository's own configuration cannot run code, loosen permissions or see a key.
 `roost config` shows what waits for trust. A change to any of the files ends the trust."""

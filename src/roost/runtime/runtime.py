@@ -31,6 +31,7 @@ from roost.runtime.attachments import Attachments
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
+from roost.runtime.session_trees import delete_session
 from roost.runtime.titles import Titles
 from roost.runtime.transcripts import Transcripts
 from roost.runtime.worlds import Worlds
@@ -155,11 +156,19 @@ class Runtime:
         """The project of a session's directory."""
         return await self.projects.open(Path((await self.session(session_id)).directory))
 
-    async def delete_session(self, session_id: str) -> None:
-        """Stop what runs in the session and remove it with all that belongs to it."""
-        for actor in await self.database.write(lambda tx: cancel_session(tx, session_id, "forced")):
-            await self.wait_idle(actor.session_id, actor.actor_id)
-        await self.database.write(lambda tx: sessions.delete(tx, session_id))
+    async def delete_session(self, session_id: str, *, force: bool = False) -> list[str]:
+        """Stop what runs in the session and remove it with all that belongs to it.
+
+        Raises `ConflictError` if a working tree of it holds work that is not merged, unless with
+        `force`: such trees are then left where they are, and told.
+        """
+
+        async def stop_all() -> None:
+            mark = await self.database.write(lambda tx: cancel_session(tx, session_id, "forced"))
+            for actor in mark:
+                await self.wait_idle(actor.session_id, actor.actor_id)
+
+        return await delete_session(self.database, session_id, stop_all, force=force)
 
     # Prompts
 

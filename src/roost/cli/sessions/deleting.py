@@ -20,6 +20,7 @@ from roost.core.errors import BusyError, UsageError
 from roost.core.text import terminal_safe
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
+from roost.runtime.session_trees import remove_empty, require_nothing_held, trees_within
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
 
@@ -52,6 +53,9 @@ async def _delete(home: Home, options: DeleteOptions) -> int:
         running = await database.read(lambda db: _running(db, session, watch))
         if running and not options.force:
             raise _busy(session, running, watch)
+        trees = await trees_within(database, session.id)
+        if not options.force:
+            await require_nothing_held(trees, session.id)
         if not options.yes and not _agreed(session):
             tell("nothing was deleted\n")
             return 1
@@ -59,7 +63,10 @@ async def _delete(home: Home, options: DeleteOptions) -> int:
             await _stop_and_remove(database, session, watch)
         else:
             await database.write(lambda tx: _remove(tx, session, watch))
+        kept = await remove_empty(trees)
     tell(f"deleted {session.id}\n")
+    for tree in kept:
+        tell(f"note: left {tree}\n")
     return 0
 
 

@@ -73,6 +73,13 @@ class AbortQuery(Struct, frozen=True):
     """With all that is at work below the actor; otherwise what works in the background goes on."""
 
 
+class DeleteQuery(Struct, frozen=True):
+    """What becomes of working trees that hold work."""
+
+    force: bool = False
+    """Delete all the same, and leave those trees where they are."""
+
+
 async def list_sessions(call: Call[ListQuery, None]) -> list[Session]:
     """The sessions of a folder, the last used first."""
     query = call.query
@@ -151,10 +158,13 @@ async def update_session(call: Call[NoQuery, ChangeBody]) -> Session:
     return await call.service.runtime.database.write(change)
 
 
-async def delete_session(call: Call[NoQuery, None]) -> bool:
-    """Stop what runs in a session and remove it with its children."""
+async def delete_session(call: Call[DeleteQuery, None]) -> bool:
+    """Stop what runs in a session and remove it with its children.
+
+    409 with a list if working trees of theirs hold work that is not merged.
+    """
     session = await call.session()
-    await call.service.runtime.delete_session(session.id)
+    await call.service.runtime.delete_session(session.id, force=call.query.force)
     return True
 
 
