@@ -249,6 +249,20 @@ def _inbox(parser: Parser) -> None:
         log_options(action)
 
 
+def _teams(parser: Parser) -> None:
+    parser.add_argument("--all", action="store_true", help="those of every project")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    place(parser, "those of this folder's project")
+    listing = actions(parser)("list", "list the teams and who is in them", alias="ls")
+    for name, words in (("--all", "those of every project"), ("--json", "as JSON")):
+        # SUPPRESS: a default here would undo the same option given before the action.
+        listing.add_argument(name, action="store_true", default=SUPPRESS, help=words)
+    listing.add_argument(
+        "--dir", default=SUPPRESS, metavar="PATH", help="those of this folder's project"
+    )
+    log_options(listing)
+
+
 COMMANDS: Final = (
     Command(
         "run",
@@ -287,6 +301,14 @@ COMMANDS: Final = (
         _inbox,
         "roost.cli.inbox.command",
         notes.INBOX,
+    ),
+    Command(
+        "teams",
+        "list the teams of sessions that talk to each other",
+        _teams,
+        "roost.cli.teams",
+        notes.TEAMS,
+        ("team",),
     ),
     Command(
         "models",

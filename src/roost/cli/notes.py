@@ -85,6 +85,12 @@ examples:
 SENT: Final = """\
 One that is at work hears it at its next step, wherever it runs; else it says who will take it up,
 or how to have it taken up. It is stored in any case, and can be taken back until it is heard."""
+TEAMS: Final = """\
+examples:
+  roost teams
+  roost teams list --all --json
+
+A team is made by an agent with the tool `team`, or over HTTP (`POST /team`)."""
 MODELS: Final = """\
 examples:
   roost models

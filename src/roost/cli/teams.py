@@ -1,0 +1,75 @@
+"""`roost teams`: the teams of a project, and who is in them."""
+
+import shutil
+import sys
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from roost.actors import teams
+from roost.actors.teams import Member, Team
+from roost.cli.failures import tell
+from roost.cli.folders import working_folder
+from roost.cli.sessions.states import Watch, owners_folder
+from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.table import table
+from roost.cli.terminal import is_terminal
+from roost.db.transaction import Reader
+from roost.workspace.project import project_of
+
+HEAD: Final = ["TEAM", "ROLE", "AGENT", "STATE", "WHAT"]
+_INDENT: Final = "  "
+
+
+class TeamsOptions(Struct, frozen=True, kw_only=True):
+    """The command line of `roost teams`."""
+
+    all: bool = False
+    json: bool = False
+    dir: str | None = None
+
+
+def execute(given: dict[str, Any]) -> int:
+    """List teams by name."""
+    given.pop("action", None)
+    options = msgspec.convert(given, TeamsOptions)
+    return run_at_home(given, lambda home: _list(home, options))
+
+
+async def _list(home: Home, options: TeamsOptions) -> int:
+    ids = () if options.all else (await project_of(working_folder(options.dir))).ids
+    watch = Watch(owners_folder(home.paths.state))
+    with database_of(home) as database:
+        found = await database.read(lambda db: _teams(db, ids or (None,)))
+        states = await database.read(watch.states)
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    elif found:
+        print("\n".join(_lines(found, states)))
+    else:
+        where = "" if options.all else " in this project; --all lists those of every project"
+        tell(f"There are no teams{where}.\n")
+    return 0
+
+
+def _teams(db: Reader, projects: tuple[str | None, ...]) -> list[Team]:
+    return [team for project in projects for team in teams.listed(db, project)]
+
+
+def _lines(found: list[Team], states: dict[str, Any]) -> list[str]:
+    rows: list[list[str]] = [HEAD]
+    starts = [""]
+    for team in found:
+        rows.append([team.name, "", "", "", team.purpose])
+        starts.append("")
+        for member in team.members:
+            rows.append(_member(member, states))
+            starts.append(_INDENT)
+    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    return table(rows, width, starts)
+
+
+def _member(member: Member, states: dict[str, Any]) -> list[str]:
+    state = states.get(member.session_id, "")
+    return [member.session_id, member.role, member.agent, state, member.title]
