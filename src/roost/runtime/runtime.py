@@ -351,8 +351,9 @@ class Runtime:
         return await self.database.read(lambda db: actors.named(db, session_id, actor_id))
 
     async def resume_session(self, session_id: str) -> None:
-        """Close interrupted turns of a session, and go on with the mail that waits in it."""
-        await self.scheduler.recover(session_id)
+        """Close interrupted turns of a session and those below it; go on with the mail there."""
+        for one in await self.database.read(lambda db: sessions.ids_within(db, session_id)):
+            await self.scheduler.recover(one)
 
     # Requests to the person
 
