@@ -85,7 +85,11 @@ def _reconciled(status: Reported | None, left: Sequence[Task]) -> Reported | Non
 def notice_of(
     actor: Actor, turn: Turn, ending: Ending, report: Report, *, resumed: bool = False
 ) -> NoticeBody:
-    """The notice that tells the parent of `actor` how `turn` ended."""
+    """The notice that tells the parent of `actor` how `turn` ended.
+
+    Of one that was interrupted and goes on nothing is told of what it has so far: it will tell.
+    """
+    text = "" if resumed else report.text
     return NoticeBody(
         notice=_kind(ending, report),
         session_id=actor.session_id,
@@ -96,8 +100,8 @@ def notice_of(
         turn=turn.number,
         status=report.status or "",
         summary=report.summary,
-        result=report.text[:RESULT_LIMIT],
-        left_out=max(0, len(report.text) - RESULT_LIMIT),
+        result=text[:RESULT_LIMIT],
+        left_out=max(0, len(text) - RESULT_LIMIT),
         error=ending.error.message if ending.error else "",
         open_tasks=report.open_tasks,
         resumed=resumed,
