@@ -25,7 +25,7 @@ SIGN_SECONDS: Final = 60.0
 """How often one who waits gives a sign of life, while the one it waits for gives them."""
 _NEWS: Final = frozenset({"turn.delivered", "turn.ended", "inbox.arrived", "actor.cancelling"})
 
-How = Literal["ended", "timeout", "steered", "cancelled"]
+How = Literal["ended", "timeout", "steered", "asked", "cancelled"]
 
 
 class Waited(Struct, frozen=True):
@@ -104,6 +104,8 @@ def _look(db: Reader, waiting: Claim, other: Address, number: int) -> Look:
         how = "ended"
     elif own.cancel is not None:
         how = "cancelled"
-    elif inbox.has_prompt(db, waiting.address) or inbox.has_request(db, waiting.address):
+    elif inbox.has_prompt(db, waiting.address):
         how = "steered"
+    elif inbox.has_request(db, waiting.address):
+        how = "asked"
     return Look(how, turn, actor.last_activity)

@@ -232,6 +232,8 @@ def _waited(finished: Finished, timeout: int) -> str:
             words = f"{over}; it goes on. {actor_delegate.NOTICE}"
         case "steered":
             words = f"The user spoke to you; {view.actor_id} goes on. {actor_delegate.NOTICE}"
+        case "asked":
+            words = f"{actor_words.ASKED} {view.actor_id} goes on. {actor_delegate.NOTICE}"
         case "cancelled":
             words = "You were asked to stop, so you wait no longer."
     return f"{words}\n\n{snapshot}"

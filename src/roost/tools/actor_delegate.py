@@ -118,6 +118,8 @@ async def _result(order: Run, child: Spawned, context: ToolContext) -> ToolOutpu
             words = f"{actor_id} has not ended within {limit}. {_GOES_ON}"
         case "steered":
             words = f"The user spoke to you while you waited for {actor_id}. {_GOES_ON}"
+        case "asked":
+            words = f"{actor_words.ASKED} {_GOES_ON}"
         case "cancelled":
             await port.cancel(actor_id, "graceful")
             raise ToolError(f"You were asked to stop, and {actor_id} was asked with you.")

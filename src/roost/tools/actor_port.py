@@ -43,10 +43,10 @@ class Spawned(Struct, frozen=True):
 class Finished(Struct, frozen=True):
     """How waiting for a turn ended."""
 
-    how: Literal["ended", "timeout", "steered", "cancelled", "finished before"]
-    """`ended`: there is a notice; `steered`: a person spoke to the one who waits; `cancelled`: the
-    one who waits was asked to stop; `finished before`: the turn had ended, and its notice had been
-    heard already."""
+    how: Literal["ended", "timeout", "steered", "asked", "cancelled", "finished before"]
+    """`ended`: there is a notice; `steered`: a person spoke to the one who waits; `asked`: a
+    session that it directs asks it for a permission; `cancelled`: the one who waits was asked to
+    stop; `finished before`: the turn had ended, and its notice had been heard already."""
     view: ActorView
     stored: Stored | None = None
     """To be done in the transaction that stores the answer of the tool: it counts as the notice."""

@@ -12,6 +12,7 @@ from roost.tools.actor_port import ActorView, ModelView, SentView
 
 _LINE: Final = 300
 """Characters of a text that stands within a line."""
+ASKED: Final = "A session of yours asks for a permission; the request comes to you as mail now."
 _MESSAGE: Final = 100
 """Characters shown of a message that was sent."""
 _ENDINGS: Final[dict[Outcome, str]] = {

@@ -16,8 +16,7 @@ _HOW: Final = {
     "timeout": "The time is up; those that work go on, and a notice tells you how each ends.",
     "steered": "The user spoke to you. Those that work go on, and a notice tells how each ends.",
     "cancelled": "You were asked to stop, so you wait no longer.",
-    "asked": "One of your sessions asks for a permission; the request comes to you as mail now."
-    " Answer it or leave it to the user, then go on waiting.",
+    "asked": f"{actor_words.ASKED} Answer it or leave it to the user, then go on waiting.",
 }
 
 
