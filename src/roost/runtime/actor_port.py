@@ -33,7 +33,7 @@ from roost.runtime.model_names import ModelNames
 from roost.runtime.posting import post
 from roost.runtime.project import Project
 from roost.sessions import store as sessions
-from roost.sessions.models import Session
+from roost.sessions.models import MAIN, Session
 from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
 from roost.tools.actor_port import Finished, ModelView, Sent, SentView, Spawned, SpawnOrder
@@ -268,6 +268,8 @@ class ActorPort:
         actor = store.find(tx, Address(where, actor_id)) or store.find(
             tx, Address(actor_id, actor_id)
         )
+        if actor is None and actor_id == MAIN:  # of a session whose first actor has another name
+            actor = store.front(tx, where)
         if actor is None:
             ids = [one.actor_id for one in store.of_session(tx, where)]
             near = get_close_matches(actor_id, ids, n=3) or ids[:10]

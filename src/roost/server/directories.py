@@ -136,6 +136,17 @@ class Directories:
         self._places[session.id] = place
         return place
 
+    async def require_heard(self, session_id: str) -> None:
+        """Raise `DeniedError` unless a session is served, or one that it works for: whoever directs
+        it from a served folder hears what it asks. Raises `NotFoundError`.
+        """
+        session = await self._runtime.session(session_id)
+        while not (await self.remember(session)).served:
+            if session.parent_id is None:
+                await self.session(session_id)
+                return
+            session = await self._runtime.session(session.parent_id)
+
     async def session(self, session_id: str) -> Session:
         """The session of that id, if its folder is served.
 

@@ -120,7 +120,7 @@ async def _served(call: Call[Any, Any], parameter: str, session_id: str | None =
     )
     if not below:
         raise NotFoundError(f"there is no request {ask_id} in session {session_id}")
-    await call.service.session(ask.session_id)
+    await call.service.directories.require_heard(ask.session_id)
     return ask_id
 
 
