@@ -271,7 +271,7 @@ ACTOR_TABLES: Final = (
     "ALTER TABLE ask ADD COLUMN forced INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX actor_by_parent ON actor (parent_session_id, parent_actor_id)",
     "CREATE INDEX actor_not_idle ON actor (session_id, status) WHERE status != 'idle'",
-    "CREATE INDEX inbox_by_sender ON inbox (sender_session, sender_actor, state)",
+    "CREATE INDEX inbox_by_sender ON inbox (sender_session, sender_actor, seq)",
     _ACTOR_COUNTER,
     _TREE,
     _TEAM,
