@@ -4,10 +4,12 @@ OpenCode's clients sort messages and parts by id, so ids made by one process alw
 the clock does. Session ids descend instead: the newest session sorts first.
 """
 
+import os
 import re
-import secrets
 import string
+import struct
 import threading
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from roost.core.clock import now_ms
@@ -43,8 +45,10 @@ _STAMP_BITS: Final = 48
 _COUNTER_BITS: Final = 12
 _DAY_MS: Final = 86_400_000
 _PAIRS: Final = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
-_RANDOM_BITS: Final = 128
-"""More than 62**14 can hold, so that no character is likelier than another."""
+_PAIRS_EACH: Final = 7
+_TAILS: Final = 64
+"""Random ends that are made at once."""
+_tails: list[str] = []
 
 _SHAPE: Final = re.compile(r"[a-z]+_[0-9a-f]{12}")
 
@@ -99,10 +103,21 @@ def new_id(kind: Kind, after: str | None = None) -> str:
 
 
 def _random_tail() -> str:
-    """Fourteen random characters, two at a time: ids are made often."""
-    number = secrets.randbits(_RANDOM_BITS)
-    tail = ""
-    for _ in range(7):
-        number, index = divmod(number, len(_PAIRS))
-        tail += _PAIRS[index]
-    return tail
+    """Fourteen random characters. Ids are made often, and asking the system for each is slow."""
+    try:
+        return _tails.pop()
+    except IndexError:
+        _tails.extend(_more_tails())
+        return _tails.pop()
+
+
+def _more_tails() -> Iterator[str]:
+    # Of 32 bits the remainder is as good as even.
+    numbers: tuple[int, ...] = struct.unpack(
+        f"{_TAILS * _PAIRS_EACH}I", os.urandom(_TAILS * _PAIRS_EACH * 4)
+    )
+    for first in range(0, len(numbers), _PAIRS_EACH):
+        yield "".join([_PAIRS[n % len(_PAIRS)] for n in numbers[first : first + _PAIRS_EACH]])
+
+
+os.register_at_fork(after_in_child=_tails.clear)  # or parent and child would make the same ids
