@@ -171,13 +171,17 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many days things are kept; None keeps them. Not read."""
+    """How many days things are kept; None keeps them. A server looks once an hour."""
 
     sessions: Positive | None = None
+    """Since they were last used. One that works, has sessions below it, or has a working tree of
+    its own stays."""
     inbox: Positive | None = None
     """Delivered, rejected and expired mail. Queued mail is never removed."""
+    queued: Positive | None = None
+    """Mail that nobody reads: it expires then, and its sender is told."""
     outputs: Positive | None = 7
-    """Tool outputs that were spilled to files."""
+    """Tool outputs that were spilled to files. Of the user's own configuration alone."""
 
 
 class ModelGroup(Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,15 +36,28 @@ def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
     ):
         raise ConflictError(f"message {inbox_id} was {row.state} already")
     _tell_state(tx, msgspec.structs.replace(row, state="rejected"))
-    if isinstance(row.body, PromptBody):
-        tx.emit(
-            Event(
-                "message.removed",
-                {"sessionID": row.receiver.session_id, "messageID": row.body.message_id},
-                session_id=row.receiver.session_id,
-            )
-        )
+    _tell_unsaid(tx, row)
     return row
+
+
+def expire(tx: Transaction, row: InboxRow) -> bool:
+    """Note that nobody has read a row for too long; False if somebody did meanwhile."""
+    if not tx.run(
+        "UPDATE inbox SET state = 'expired' WHERE seq = ? AND state = 'queued'", (row.seq,)
+    ):
+        return False
+    _tell_state(tx, msgspec.structs.replace(row, state="expired"))
+    _tell_unsaid(tx, row)
+    failpoint("expire.marked")
+    return True
+
+
+def _tell_unsaid(tx: Transaction, row: InboxRow) -> None:
+    """A queued prompt that nobody will read is shown no longer."""
+    if isinstance(row.body, PromptBody):
+        session_id = row.receiver.session_id
+        about = {"sessionID": session_id, "messageID": row.body.message_id}
+        tx.emit(Event("message.removed", about, session_id=session_id))
 
 
 def forget(tx: Transaction, receiver: Address, key: str) -> None:

@@ -394,6 +394,6 @@ def _about_turns(session_id: str) -> Callable[[Event], bool]:
 
 def _turn_of(db: Reader, message_id: str) -> Turn | None:
     row = inbox.get(db, message_id)
-    if row.state == "rejected":
-        raise NotFoundError(f"the prompt {message_id} was withdrawn")
+    if row.state in {"rejected", "expired"}:
+        raise NotFoundError(f"the prompt {message_id} was withdrawn, or waited for too long")
     return turn_store.get_turn(db, row.turn_id) if row.turn_id else None

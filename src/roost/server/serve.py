@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from roost.runtime.retention import Retention
 from roost.runtime.runtime import Runtime
 from roost.server.advert import FOLDER, advertised, place_name
 from roost.server.app import application
@@ -52,8 +53,9 @@ async def listening(runtime: Runtime, settings: ServerSettings) -> AsyncGenerato
         origins = Origins(settings.hostname, place.port, settings.origins)
         app = application(service, Secret(place.token), origins)
         roots = [str(root) for root in service.directories.roots]
+        old = Retention(runtime.database, runtime.projects, runtime.paths)
         with advertised(runtime.paths.state, place, key, roots):
-            async with _answering(app, listener, service):
+            async with old.at_work(), _answering(app, listener, service):
                 yield place
 
 

@@ -1,5 +1,6 @@
 """Outputs that are too long to be shown: cut to size, with the whole in a private file."""
 
+import math
 import os
 import re
 import time
@@ -35,7 +36,8 @@ _SAFE: Final = re.compile(r"[A-Za-z0-9_-]{16,80}")
 class Keep(Struct, frozen=True):
     """How long files of whole outputs stay."""
 
-    seconds: float = 7 * 24 * 3600
+    seconds: float = math.inf
+    """Of age; where a server runs, `retention.outputs` bounds it too."""
     bytes: int = 1024**3
     """Of all files together; the oldest go first."""
     files: int = 5000

@@ -1,0 +1,121 @@
+"""Keeps no longer than the configuration says: old mail, sessions and outputs.
+
+A process that lives long looks once an hour. What a directory's configuration says holds for the
+sessions of that directory; where it cannot be read, the user's own configuration does.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from roost.actors import aged as actors_aged
+from roost.config.models import RetentionConfig
+from roost.config.paths import Paths
+from roost.core.clock import now_ms
+from roost.core.errors import RoostError
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.inbox import aged as inbox_aged
+from roost.runtime.project import Projects
+from roost.tools.output import Keep, sweep
+
+logger = logging.getLogger(__name__)
+EVERY_SECONDS: Final = 3_600
+LOOK_SECONDS: Final = 300.0
+"""How often it is seen whether any process has looked within the last hour."""
+ROWS: Final = 200
+"""Rows that one transaction changes: nobody waits long for it."""
+_DAY: Final = 24 * 3_600
+
+
+class Retention:
+    """What goes when it is old enough."""
+
+    def __init__(self, database: Database, projects: Projects, paths: Paths) -> None:
+        self._database = database
+        self._projects = projects
+        self._paths = paths
+        self._stamp = paths.state / "retention"
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncGenerator[None]:
+        """Look regularly until the block ends."""
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self._regularly())
+            try:
+                yield
+            finally:
+                task.cancel()
+
+    async def _regularly(self) -> None:
+        while True:
+            if self.is_due():
+                try:
+                    await self.apply()
+                except (RoostError, OSError) as error:
+                    logger.warning("what is old was not removed: %s", error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def is_due(self) -> bool:
+        """Whether no process has looked within the last hour; then this one is to."""
+        try:
+            since = time.time() - self._stamp.stat().st_mtime
+            if 0 <= since < EVERY_SECONDS:
+                return False
+            self._stamp.touch()
+        except FileNotFoundError:
+            self._stamp.touch(mode=0o600)
+        return True
+
+    async def apply(self) -> None:
+        """Remove all that is old enough now. Raises `StorageError` or `OSError`."""
+        for directory in await self._database.read(actors_aged.directories):
+            await self._in_directory(directory, await self._config_of(Path(directory)))
+        own = await self._config_of(self._paths.data)
+        if own.outputs is not None:
+            keep = Keep(seconds=own.outputs * _DAY)
+            await asyncio.to_thread(sweep, self._paths.data / "outputs", keep)
+
+    async def _config_of(self, directory: Path) -> RetentionConfig:
+        for place in (directory, self._paths.data):
+            try:
+                return (await self._projects.open(place)).loaded.config.retention
+            except RoostError:
+                continue
+        return RetentionConfig()
+
+    async def _in_directory(self, directory: str, keep: RetentionConfig) -> None:
+        now = now_ms()
+        if keep.queued is not None:
+            unread = now - keep.queued * _DAY * 1000
+            await self._while_many(
+                lambda tx: actors_aged.expire_unread(tx, directory, unread, ROWS)
+            )
+        if keep.inbox is not None:
+            ended = now - keep.inbox * _DAY * 1000
+            await self._while_many(lambda tx: inbox_aged.remove_history(tx, directory, ended, ROWS))
+        if keep.sessions is not None:
+            await self._sessions(directory, now - keep.sessions * _DAY * 1000)
+
+    async def _while_many(self, change: Callable[[Transaction], int]) -> None:
+        """Do as much as one transaction may, and again as long as there is as much to do."""
+        while await self._database.write(change) >= ROWS:
+            continue
+
+    async def _sessions(self, directory: str, before: int) -> None:
+        """One session a transaction; those above it are seen once those below it are gone."""
+        while found := await self._database.read(
+            lambda db: actors_aged.unused(db, directory, before, ROWS)
+        ):
+            removed = [
+                await self._database.write(
+                    lambda tx, one=one: actors_aged.remove_if_unused(tx, one, before)
+                )
+                for one in found
+            ]
+            if not any(removed):
+                return
