@@ -72,6 +72,16 @@ def test_an_actor_of_another_process_is_stopped(user: User) -> None:
     assert (again.code, again.out) == (0, f"{session} is not at work\n")
 
 
+def test_one_that_may_take_its_last_step_is_waited_for(user: User) -> None:
+    process, session = at_work(user)
+    asked = user.start("actors", "cancel", "main")
+    user.model.wait_until(lambda: [one["state"] for one in listed(user)] == ["stopping"])
+    user.model.release("gate")
+    done = ended(asked)
+    assert (done.code, done.out) == (0, f"{session}/main has stopped\n"), done.err
+    assert ended(process).result["text"] == "done"
+
+
 def test_one_whose_process_was_killed_is_stopped_at_once(user: User) -> None:
     process, session = at_work(user)
     kill(process)

@@ -88,6 +88,22 @@ def test_a_message_to_a_role_reaches_that_role_alone(tmp_path: Path) -> None:
     at_desk(tmp_path, check, script=plays)
 
 
+def test_a_member_that_a_person_stopped_is_not_woken_and_the_sender_knows(tmp_path: Path) -> None:
+    async def check(place: Desk) -> None:
+        lead, tests = await in_team(place, "lead", "tests")
+        await place.prompt(tests.id, "wait")
+        await place.reached("gate")
+        await place.runtime.abort(tests.id)
+        await place.runtime.wait_idle(tests.id)
+        await place.ask(lead.id, do(action="send", name="backend", text="look"))
+        assert "was stopped by the user" in place.model.requests[-1].request.all_text
+        assert (await place.runtime.actor(Address(tests.id, MAIN))).status == "idle"
+        await place.ask(tests.id, "go on")
+        assert [row.state for row in await mail(place, tests)] == ["delivered"]
+
+    at_desk(tmp_path, check, script=plays)
+
+
 def test_who_is_no_member_is_told_to_join_first(tmp_path: Path) -> None:
     async def check(place: Desk) -> None:
         await in_team(place, "lead", "tests")

@@ -29,6 +29,7 @@ class FakeTeams:
         self.reached = (
             Reached("ses_one", "main", "tests", "inb_1", busy=True),
             Reached("ses_two", "main", "docs", "inb_2"),
+            Reached("ses_ten", "main", "docs", "inb_3", held=True),
             Reached("ses_six", "main", "docs", None, error="not accepted: its inbox is full"),
         )
 

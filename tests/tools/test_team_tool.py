@@ -29,7 +29,7 @@ from roost.tools.team import TeamTool
         (
             {"action": "send", "name": "backend", "text": "The API changed.", "role": "tests"},
             ("send", "backend", "The API changed.", "tests"),
-            "Sent to 2 of 3 members of backend:",
+            "Sent to 3 of 4 members of backend:",
         ),
     ],
 )
@@ -52,9 +52,10 @@ def test_a_sender_is_told_of_each_member_whether_it_was_reached(tmp_path: Path) 
         assert answer.output.splitlines()[1:] == [
             "- ses_one [tests]: hears it at its next step",
             "- ses_two [docs]: is woken by it",
+            "- ses_ten [docs]: was stopped by the user, and hears it when they go on with it",
             "- ses_six [docs]: not accepted: its inbox is full",
         ]
-        assert answer.metadata["count"] == 2
+        assert answer.metadata["count"] == 3
 
     in_world(tmp_path, check)
 

@@ -95,7 +95,9 @@ class Reached(Struct, frozen=True, rename=wire_name):
     """None: it was not accepted."""
     error: str = ""
     busy: bool = False
-    """It runs, and hears it at its next step; one that does not is woken."""
+    """It runs, and hears it at its next step; one that does not is woken, unless it is held."""
+    held: bool = False
+    """A person stopped it: it hears it once somebody speaks to it who may wake it."""
 
 
 def create(

@@ -106,5 +106,11 @@ class TeamPort:
         except UsageError as refused:
             error = f"not accepted: {refused.message}"
         return Reached(
-            member.session_id, member.actor_id, member.role, inbox_id, error=error, busy=busy
+            member.session_id,
+            member.actor_id,
+            member.role,
+            inbox_id,
+            error=error,
+            busy=busy,
+            held=not busy and receiver.held and receiver.parent != self._own,
         )

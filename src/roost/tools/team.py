@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, assert_never
 import msgspec
 from msgspec import Meta, Struct
 
-from roost.actors.teams import Member, Team
+from roost.actors.teams import Member, Reached, Team
 from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.team_port import Told
 
@@ -84,17 +84,21 @@ def _member(member: Member) -> str:
 
 
 def _told(told: Told) -> ToolOutput:
-    lines = [
-        f"- {one.session_id} [{one.role}]: "
-        + (one.error or ("hears it at its next step" if one.busy else "is woken by it"))
-        for one in told.reached
-    ]
+    lines = [f"- {one.session_id} [{one.role}]: {_fate(one)}" for one in told.reached]
     count = sum(one.inbox_id is not None for one in told.reached)
     head = f"Sent to {count} of {len(lines)} members of {told.team.name}:"
     shown: list[dict[str, Any]] = msgspec.to_builtins(told.reached)
     return ToolOutput(
         "\n".join([head, *lines]), f"Told {told.team.name}", {"receipts": shown, "count": count}
     )
+
+
+def _fate(one: Reached) -> str:
+    if one.error:
+        return one.error
+    if one.held:
+        return "was stopped by the user, and hears it when they go on with it"
+    return "hears it at its next step" if one.busy else "is woken by it"
 
 
 def _output(words: str, team: Team) -> ToolOutput:
