@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from roost.actors import store, turn_store
-from roost.actors.models import Actor
+from roost.actors.models import Actor, Claim
 from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
@@ -20,6 +20,15 @@ from roost.inbox.models import Letter
 from roost.inbox.notices import NoticeBody
 
 _KEY: Final = "stall:"
+_SIGNS: Final = 4
+"""Signs of life that one at work gives, at least, in the time after which it counts as silent."""
+
+
+def sign_ms(claim: Claim, usual: int) -> int:
+    """After how many milliseconds an actor at work gives its next sign of life: `usual`, or sooner
+    where a short silence is reported already.
+    """
+    return min(usual, claim.limits.stall_seconds * 1000 // _SIGNS)
 
 
 def is_watched(actor: Actor) -> bool:

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from roost.actors import store, turn_store
+from roost.actors.liveness import sign_ms
 from roost.actors.models import Claim, Turn
 from roost.db.database import Database
 from roost.db.transaction import Reader
@@ -22,7 +23,7 @@ from roost.inbox.models import Address
 POLL_SECONDS: Final = 2.0
 """How often the end of a turn in another process is looked for."""
 SIGN_SECONDS: Final = 60.0
-"""How often one who waits gives a sign of life, while the one it waits for gives them."""
+"""How often, at most, one who waits gives a sign of life, while the one it waits for gives them."""
 _NEWS: Final = frozenset({"turn.delivered", "turn.ended", "inbox.arrived", "actor.cancelling"})
 
 How = Literal["ended", "timeout", "steered", "asked", "cancelled"]
@@ -60,7 +61,7 @@ async def wait_for_turn(
     """
     deadline = time.monotonic() + seconds
     sessions = {waiting.address.session_id, other.session_id}
-    signs = _Signs()
+    signs = _Signs(sign_ms(waiting, round(SIGN_SECONDS * 1000)) / 1000)
     with bus.subscribe(lambda event: _concerns(event, sessions)) as news:
         while True:
             look = await database.read(lambda db: _look(db, waiting, other, number))
@@ -79,13 +80,14 @@ async def wait_for_turn(
 class _Signs:
     """When the one who waits gives a sign of life of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._last = time.monotonic()
         self._stirred: int = 0
 
     def due(self, stirred: int) -> bool:
         """Whether it is time, and the other has stirred since the last time."""
-        if time.monotonic() - self._last < SIGN_SECONDS or stirred == self._stirred:
+        if time.monotonic() - self._last < self._seconds or stirred == self._stirred:
             return False
         self._last, self._stirred = time.monotonic(), stirred
         return True

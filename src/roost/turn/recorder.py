@@ -11,6 +11,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from roost.actors.models import Claim
+from roost.actors.liveness import sign_ms
 from roost.actors.store import check_fence, note_activity
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
@@ -248,7 +249,7 @@ class Recorder:
 
         def store(tx: Transaction) -> None:
             actor = check_fence(tx, self._claim)
-            if now_ms() - actor.last_activity > ACTIVITY_MS:
+            if now_ms() - actor.last_activity > sign_ms(self._claim, ACTIVITY_MS):
                 note_activity(tx, self._claim)
             write_parts(tx)
             for part_id, text in tails:
