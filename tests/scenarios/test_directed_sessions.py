@@ -144,6 +144,9 @@ def test_a_directed_session_is_prompted_read_and_shown_like_any_other(
     mine = [info for info in infos if info["sessionID"] == red]
     assert len(mine) == 4
     assert not any("agentID" in info for info in mine)
+    # Its head hears of the turn with its next one; it is not woken by what was said to others.
+    told = house.rows("SELECT state, wake FROM inbox WHERE kind = 'notice' ORDER BY seq")
+    assert [(row["state"], row["wake"]) for row in told] == [("delivered", 1), ("queued", 0)]
     assert_sound(house)
 
 

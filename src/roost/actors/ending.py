@@ -16,6 +16,7 @@ from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
+from roost.inbox import store as inbox
 from roost.inbox.models import Letter, NoteBody
 
 RESUMED: Final = (
@@ -64,6 +65,9 @@ def _notify(
     resumed: bool,
 ) -> None:
     hops = turn.hops + 1
+    # Who speaks to a directed session by themselves has the answer there: no need to wake its head.
+    aside = actor.fronts and inbox.only_prompts(tx, actor.address, turn.id)
+    quiet = resumed or aside or _stopped_with(tx, parent, actor, ending)
     letter = Letter(
         receiver=parent.address,
         kind="notice",
@@ -71,7 +75,7 @@ def _notify(
         sender=actor.address,
         sender_turn=turn.id,
         key=notice_key(turn.id),
-        wake=not resumed and not _stopped_with(tx, parent, actor, ending) and hops <= limits.hops,
+        wake=not quiet and hops <= limits.hops,
         hops=hops,
     )
     send(tx, letter)

@@ -372,6 +372,16 @@ def by_key(db: Reader, receiver: Address, key: str) -> InboxRow | None:
     return readable(row) if row else None
 
 
+def only_prompts(db: Reader, receiver: Address, turn_id: str) -> bool:
+    """Whether a turn was for a person alone: it took up prompts, and no other actor's words."""
+    row = db.one(
+        "SELECT count(*) AS n, coalesce(sum(kind != 'prompt'), 0) AS others FROM inbox"
+        " WHERE receiver_session = ? AND receiver_actor = ? AND turn_id = ? AND kind != 'system'",
+        (receiver.session_id, receiver.actor_id, turn_id),
+    )
+    return row is not None and row["n"] > 0 and row["others"] == 0
+
+
 def has_request(db: Reader, receiver: Address) -> bool:
     """Whether the news waits for the actor that somebody asks for a permission."""
     sql = (

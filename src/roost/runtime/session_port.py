@@ -1,6 +1,8 @@
 """The sessions that one directs, as one call of a tool sees them."""
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -8,11 +10,12 @@ import msgspec
 from msgspec import Struct
 
 from roost.actors import peers, store
+from roost.actors.cancel import cancel_tree
 from roost.actors.models import Actor
 from roost.actors.peers import EVERY_CHILD, Peer, topic_key
 from roost.actors.spawn import Brief, spawn_peer
-from roost.context.agents import Agent
-from roost.core.errors import NotFoundError, UsageError
+from roost.context.agents import DEFAULT_AGENT, Agent
+from roost.core.errors import NotFoundError, RoostError, UsageError
 from roost.core.ids import new_id
 from roost.core.text import clean
 from roost.db.database import Database
@@ -20,14 +23,14 @@ from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
-from roost.permissions import forwarding
+from roost.permissions import asks, forwarding
 from roost.runtime.actor_port import ActorPort
 from roost.runtime.model_names import ModelNames
 from roost.runtime.posting import post
 from roost.runtime.project import Project, Projects
 from roost.runtime.session_ask import ask_session
 from roost.runtime.session_join import join
-from roost.runtime.session_tree import IsolatedPlace, isolate, undo
+from roost.runtime.session_tree import IsolatedPlace, isolate, see_through, undo
 from roost.runtime.session_views import (
     children,
     find_child,
@@ -113,14 +116,29 @@ class SessionPort:
         if key and (routed := await self._database.write(lambda tx: self._route(tx, key, task))):
             return routed
         plan = await self._plan(order, task, key)
+        making = asyncio.ensure_future(self._database.write(lambda tx: self._open(tx, plan, task)))
         try:
-            opened = await self._database.write(lambda tx: self._open(tx, plan, task))
+            opened = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await see_through(self._stopped(making, plan))
+            raise
         except BaseException:
             await undo(plan.place)
             raise
         if not opened.new:
             await undo(plan.place)
         return opened
+
+    async def _stopped(self, making: "asyncio.Future[Opened]", plan: _Plan) -> None:
+        """The call was stopped while the session was made: so is the session, if it was."""
+        opened: Opened | None = None
+        with suppress(RoostError):  # then there is none
+            opened = await making
+        if opened is None or not opened.new:
+            await undo(plan.place)
+            return
+        address = Address(opened.session_id, opened.session_id)
+        await self._database.write(lambda tx: cancel_tree(tx, address, "forced"))
 
     def _task(self, text: str) -> str:
         words = clean(text).strip()
@@ -179,8 +197,9 @@ class SessionPort:
         return known or (await project_of(directory)).id
 
     async def _brief(self, order: SessionOrder, task: str, title: str, where: Path) -> Brief:
+        self._projects.forget(where)  # an earlier tree of that name may have been another one
         project = await self._projects.open(where)
-        agent = _agent(project, order.agent)
+        agent = _agent(project, order.agent or DEFAULT_AGENT)
         wanted = order.model or agent.model
         model = self._models.named(project, wanted, self._caller.model)
         self._models.resolve(project, model.ref)  # it is called from there, under its settings
@@ -277,8 +296,16 @@ class SessionPort:
     async def cancel(self, session_id: str) -> Ended:
         """Stop a session, and remove its working tree if nothing is lost with it."""
         child = await self._child(session_id)
+        await self._database.write(lambda tx: self._withdraw_requests(tx, child))
         await self._actors.cancel(child.actor_id, "graceful")
         return Ended(await self._view(child), await self._clear(child))
+
+    def _withdraw_requests(self, tx: Transaction, child: Actor) -> None:
+        """Who is to stop waits for no answer any more."""
+        if store.get(tx, child.address).status == "running":
+            cancel_tree(tx, child.address, "graceful")
+            for ask in asks.listed_below(tx, child.session_id):
+                asks.withdraw(tx, ask)
 
     async def _clear(self, child: Actor) -> str:
         """Remove the working tree of a session at rest; what became of it."""

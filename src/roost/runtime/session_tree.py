@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -71,13 +72,21 @@ async def undo(place: IsolatedPlace | None) -> None:
     """Remove a tree that nobody works in after all, although the caller may be being stopped."""
     if place is None:
         return
-    task = asyncio.ensure_future(worktrees.remove(place.repository, place.tree))
+    await see_through(_removed(place))
+
+
+async def _removed(place: IsolatedPlace) -> None:
+    removal = await worktrees.remove(place.repository, place.tree)
+    if not removal.removed:
+        logger.warning("the unused working tree %s stays: %s", place.tree.directory, removal.reason)
+
+
+async def see_through(work: Coroutine[Any, Any, None]) -> None:
+    """Let `work` end although the caller is being stopped."""
+    task = asyncio.ensure_future(work)
     while not task.done():
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            continue
-    if not task.cancelled() and not task.result().removed:
-        logger.warning(
-            "the unused working tree %s stays: %s", place.tree.directory, task.result().reason
-        )
+            if task.cancelled():
+                return

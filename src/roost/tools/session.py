@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, cast
 
 from msgspec import Struct
 
+from roost.context.agents import DEFAULT_AGENT
 from roost.core.text import clean, cut
 from roost.inbox.render import as_data
 from roost.permissions.models import PermissionRequest, Traits
@@ -118,7 +119,7 @@ async def _create(order: Create, context: ToolContext) -> ToolOutput:
     """Begin a session, once that is allowed; a folder outside of the project is asked for."""
     title = line(order.title or order.topic or order.task, 80)
     shown = {"task": cut(clean(order.task), _TASK_SHOWN), "agent": order.agent or ""}
-    agent = order.agent or "default"
+    agent = order.agent or DEFAULT_AGENT
     await context.ask(
         PermissionRequest(NAME, (agent,), always=(agent,), metadata=shown, title=title)
     )

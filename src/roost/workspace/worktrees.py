@@ -171,7 +171,9 @@ async def submodules(directory: Path) -> tuple[str, ...]:
 
 async def inspect(repository: Path, worktree: Worktree) -> TreeState:
     """What `worktree`, made from `repository`, holds. Raises `UsageError` if git cannot tell."""
-    gone = not (worktree.directory / ".git").exists()
+    gone = not worktree.directory.exists()
+    if not gone and not (worktree.directory / ".git").exists():
+        raise UsageError(f"{worktree.directory} is no working tree any more, but holds files")
     repo = await _Repository.around(repository if gone else worktree.directory)
     heads = [f"refs/heads/{worktree.branch}", *([] if gone else ["HEAD"])]
     commits = [one for head in heads if (one := await repo.commit_of(head))]
