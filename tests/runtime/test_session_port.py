@@ -1,8 +1,10 @@
 """Sessions that one directs, on a real runtime: topics under concurrency, trees, deletion."""
 
 import asyncio
+import os
 import subprocess
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -251,5 +253,44 @@ def test_a_child_of_a_session_is_directed_by_it_and_its_tree_is_known(tmp_path: 
             lambda db: peers.with_worktree(db, head.session_id)
         )
         assert peer.session_id == made.session_id
+
+    directing(tmp_path, play)
+
+
+def test_trees_that_nobody_uses_go_after_a_day_if_they_hold_nothing(tmp_path: Path) -> None:
+    async def play(head: Head) -> None:
+        made = await head.create(isolate=True, title="used")
+        (used,) = head.trees
+        left = [used.parent / name for name in ("empty", "full", "new", "bare", "ahead")]
+        for one in (*left[:3], left[4]):
+            branch = f"roost/{one.name}"
+            git(head.place.project, "worktree", "add", "-q", "-b", branch, str(one))
+        git(left[4], "commit", "-q", "--allow-empty", "-m", "work")
+        left[3].mkdir()
+        (left[3] / "file.txt").write_text("work")
+        (left[1] / "file.txt").write_text("work")
+        for one in (used, left[0], left[1], left[3], left[4]):
+            os.utime(one, (1_000_000_000, 1_000_000_000))
+        again = await head.create(isolate=True, title="again")
+        stay = ["again", "ahead", "bare", "full", "new", "used"]
+        assert [one.name for one in head.trees] == stay
+        for one in (made, again):
+            await head.rest(one.session_id)
+
+    directing(tmp_path, play)
+
+
+def test_a_call_that_is_stopped_leaves_neither_tree_nor_work(tmp_path: Path) -> None:
+    async def play(head: Head) -> None:
+        for wait in (0.0, 0.05, 0.1, 0.2):
+            task = asyncio.create_task(head.create(isolate=True, title="stopped"))
+            await asyncio.sleep(wait)
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            for view in await head.port.listed(with_trees=False):
+                await head.rest(view.actor.session_id)
+            known = {Path(one.directory) for one in await head.port.listed(with_trees=False)}
+            assert set(head.trees) == known
 
     directing(tmp_path, play)

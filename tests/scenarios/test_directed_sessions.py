@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cast import Cast, Line, notices
+from cast import Cast, Line, begin, notices
 from household import Household
 from invariants import assert_sound
 
-from scripted_model.scenario import Call, Delay, Text
+from scripted_model.scenario import Barrier, Call, Delay, Text
 
 pytestmark = pytest.mark.scenario
 ORCHESTRATE = ("--agent", "orchestrator")
@@ -303,6 +303,28 @@ def test_another_mode_holds_from_the_next_turn_on_and_rewrites_nothing(
     (red,) = named(house, "red")
     rows = house.rows("SELECT data FROM message WHERE session_id = ? ORDER BY seq", red)
     assert [json.loads(row["data"])["agent"] for row in rows] == ["build", "build", "plan", "plan"]
+
+
+def test_sessions_below_one_that_died_go_on_when_it_is_opened_again(repository: Household) -> None:
+    house = repository
+    wait = Call("actor", {"operation": {"action": "wait", "timeout_ms": 30_000}})
+    play(
+        house,
+        [[create("red"), wait], wait, "All done.", "All done."],
+        red=[[Barrier("stay"), Text("Never said.")], "Red went on."],
+    )
+    process = begin(house, "Direct.", *ORCHESTRATE)
+    house.model.wait_for_barrier("stay")
+    process.kill()
+    process.communicate()
+    (head,) = house.rows("SELECT id FROM session WHERE parent_id IS NULL")
+    answer = house.prompt("Go on.", "-s", head["id"])
+    assert (answer.code, answer.text) == (0, "All done."), answer.err
+    (red,) = named(house, "red")
+    turns = house.rows("SELECT outcome FROM turn WHERE session_id = ? ORDER BY number", red)
+    assert [row["outcome"] for row in turns] == ["interrupted", "success"]
+    told = [(one["notice"], one["state"]) for one in notices(house)]
+    assert told == [("interrupted", "delivered"), ("completed", "delivered")]
 
 
 def test_only_agents_that_list_the_tool_have_it(repository: Household) -> None:

@@ -85,6 +85,12 @@ def forget_worktree(tx: Transaction, session_id: str) -> None:
     tx.run("UPDATE peer SET worktree = NULL WHERE session_id = ?", (session_id,))
 
 
+def worktrees(db: Reader) -> set[Path]:
+    """The working trees of all peers."""
+    rows = db.all("SELECT worktree FROM peer WHERE worktree IS NOT NULL")
+    return {Path(row["worktree"]) for row in rows}
+
+
 def with_worktree(db: Reader, session_id: str) -> list[Peer]:
     """Those of a session and all below it that have a working tree of their own."""
     found = [find(db, one) for one in sessions.ids_within(db, session_id)]

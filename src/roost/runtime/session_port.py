@@ -30,7 +30,7 @@ from roost.runtime.posting import post
 from roost.runtime.project import Project, Projects
 from roost.runtime.session_ask import ask_session
 from roost.runtime.session_join import join
-from roost.runtime.session_tree import IsolatedPlace, isolate, see_through, undo
+from roost.runtime.session_tree import IsolatedPlace, isolate, see_through, tidy, undo
 from roost.runtime.session_views import (
     children,
     find_child,
@@ -176,7 +176,10 @@ class SessionPort:
         project_id = await self._project_id(directory)
         place = None
         if order.isolate:
-            place = await isolate(directory, self._projects.worktrees / project_id, title)
+            folder = self._projects.worktrees / project_id
+            used = await self._database.read(peers.worktrees)
+            await tidy(directory, folder, used)
+            place = await isolate(directory, folder, title)
         try:
             where = place.directory if place else directory
             brief = await self._brief(order, task, title, where)

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+import time
+from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from roost.workspace.git_folder import repository_of
 from roost.workspace.worktrees import Worktree
 
 logger = logging.getLogger(__name__)
+UNUSED_SECONDS: Final = 24 * 3600
+"""How long a tree without a session is left for whoever is just making one."""
 _WORDS: Final = """\
 You work in a git working tree of your own: {directory}, on the branch {branch}, made from {base}. \
 Change files there and nowhere else, and commit your work on this branch: only what is committed \
@@ -56,6 +59,32 @@ async def isolate(directory: Path, folder: Path, name: str) -> IsolatedPlace:
     return IsolatedPlace(
         tree=tree, directory=place.directory, repository=directory, notes=tuple(notes)
     )
+
+
+async def tidy(repository: Path, folder: Path, used: Collection[Path]) -> None:
+    """Remove the trees in `folder` that no session works in and that hold nothing: left by a
+    process that died before it had made the session, or by a session that was deleted by force.
+    """
+    base = await Git(repository).head()
+    if base is None:
+        return
+    for directory in await asyncio.to_thread(_old, folder):
+        if directory not in used:
+            branch = f"{worktrees.PREFIX}{directory.name}"
+            removal = await worktrees.remove(repository, Worktree(directory, branch, base))
+            if removal.removed:
+                logger.info("the working tree %s, which nobody used, is removed", directory)
+
+
+def _old(folder: Path) -> list[Path]:
+    """The folders in `folder` that nothing was put into for long."""
+    limit = time.time() - UNUSED_SECONDS
+    try:
+        return sorted(
+            one for one in folder.iterdir() if one.is_dir() and one.stat().st_mtime < limit
+        )
+    except OSError:
+        return []  # there is none yet, or it goes away just now
 
 
 async def _left_out(directory: Path, tree: Worktree) -> list[str]:
