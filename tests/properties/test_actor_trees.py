@@ -128,7 +128,7 @@ class Family(RuleBasedStateMachine):
             return
         self.forget(address)
         if got is None:
-            crowded = self.running_subagents() >= SMALL.running and actor.mode == "subagent"
+            crowded = actor.mode == "subagent" and self.subagents_at_work() > SMALL.running
             assert crowded or not self.stage.has_mail(address)
             return
         self.held[address] = got
@@ -141,6 +141,11 @@ class Family(RuleBasedStateMachine):
             one.status == "running" and one.mode == "subagent" and one.session_id == session
             for one in self.stage.actors()
         )
+
+    def subagents_at_work(self) -> int:
+        """Those that run, and those that are to run and may have waited longer than another."""
+        here = [one for one in self.stage.actors() if one.session_id == self.stage.session_id]
+        return sum(one.status != "idle" and one.mode == "subagent" for one in here)
 
     def forget(self, address: Address) -> None:
         """The claim of `address` is good no more."""

@@ -2,7 +2,7 @@ import os
 import stat
 from pathlib import Path
 
-from roost.tools.output import MAX_BYTES, Keep, cap, spill_path, sweep
+from roost.tools.output import MAX_BYTES, USUAL, Keep, cap, spill_path, sweep
 
 CALL = "call_0123456789abcdef"
 
@@ -98,7 +98,10 @@ def test_the_sweep_removes_what_is_old_and_the_oldest_of_too_much(tmp_path: Path
     assert sweep(tmp_path / "nothing") == 0
 
 
-def test_a_spill_sweeps(tmp_path: Path) -> None:
-    old = _file(tmp_path, "tool_old", 1, 0, 1_000.0)
+def test_a_spill_sweeps_what_is_too_much_and_leaves_age_to_who_knows_the_configuration(
+    tmp_path: Path,
+) -> None:
+    files = [_file(tmp_path, f"tool_{n}", 0, 0, 1_000.0 + n) for n in range(USUAL.files)]
     cap("x\n" * 9000, tmp_path, CALL)
-    assert not old.exists()
+    assert not files[0].exists()
+    assert files[1].exists()

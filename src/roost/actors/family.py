@@ -113,12 +113,15 @@ def running_subagents(db: Reader, session_id: str, *, besides: Address) -> int:
 
 
 def pending_subagents(db: Reader, session_id: str) -> list[Address]:
-    """The subagents of a session that are to run, those that wait longest first."""
+    """The subagents of a session that are to run, those that wait longest first; last those whose
+    mail was taken back, which will not run.
+    """
     rows = db.all(
-        "SELECT session_id, actor_id, coalesce((SELECT min(i.seq) FROM inbox i"
+        "SELECT session_id, actor_id, (SELECT min(i.seq) FROM inbox i"
         " WHERE i.receiver_session = a.session_id AND i.receiver_actor = a.actor_id"
-        " AND i.state = 'queued' AND i.wake = 1), 0) AS since FROM actor a"
-        " WHERE session_id = ? AND status = 'pending' AND mode = 'subagent' ORDER BY since",
+        " AND i.state = 'queued' AND i.wake = 1) AS since FROM actor a"
+        " WHERE session_id = ? AND status = 'pending' AND mode = 'subagent'"
+        " ORDER BY since IS NULL, since",
         (session_id,),
     )
     return [Address(row["session_id"], row["actor_id"]) for row in rows]

@@ -3,7 +3,8 @@ be done to it, and what must hold afterwards.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from stage import MODEL, Stage, answer_info, in_history
 
@@ -15,6 +16,7 @@ from roost.actors.settle import settle
 from roost.actors.spawn import Brief, spawn, spawn_peer
 from roost.core.clock import now_ms
 from roost.core.errors import UsageError
+from roost.db.connect import patiently
 from roost.db.transaction import Transaction
 from roost.inbox import changes
 from roost.inbox import store as inbox
@@ -25,16 +27,21 @@ from roost.sessions import transcript
 from roost.sessions.models import AssistantInfo, Message, NewSession
 from roost.sessions.parts import Span, TextPart, ToolPart, ToolRunning, is_open
 
+T = TypeVar("T")
 SMALL = ActorLimits(depth=2, children=3, running=2, hops=6)
 """Limits that a short history reaches."""
 
 
 class FamilyStage(Stage):
-    """One session whose `main` has a family, in memory."""
+    """One session whose `main` has a family: in memory, or on the file of others."""
 
-    def __init__(self) -> None:
-        super().__init__(None)
-        self.furnish()
+    def __init__(self, path: Path | None = None) -> None:
+        super().__init__(path)
+        if not self.session_id:
+            self.furnish()
+
+    def do(self, transaction: Callable[[Transaction], T]) -> T:
+        return patiently(lambda: super(FamilyStage, self).do(transaction), self.path)
 
     def actors(self) -> list[Actor]:
         """Every actor of every session."""
