@@ -277,3 +277,25 @@ async def _newer(client: Client, old: str) -> str | None:
 
 async def _made(house: Household) -> bool:
     return (house.project / "made.txt").exists()
+
+
+def test_a_stopped_session_waits_for_no_answer(house: Household, server: Server) -> None:
+    began = time.monotonic()
+    _, said, calls = directed(
+        house,
+        server,
+        [
+            [create("red"), WAIT],
+            lambda _: session("cancel", session_id=named(house, "red")[0]),
+            "Stopped.",
+            "Stopped.",
+        ],
+        [TOUCH, "I was stopped."],
+    )
+    assert said == "Stopped."
+    assert time.monotonic() - began < 20
+    assert isinstance(calls[0].state, ToolFailed)
+    assert house.rows("SELECT id FROM ask WHERE state = 'open'") == []
+    (red,) = named(house, "red")
+    (turn,) = house.rows("SELECT outcome FROM turn WHERE session_id = ?", red)
+    assert turn["outcome"] == "cancelled"
