@@ -31,7 +31,8 @@ def on_server(folder: Path, check: Callable[[Served], Awaitable[None]], **more: 
 
 def gated(request: Request) -> Reply:
     """Whoever is told to wait at a gate does; everybody says that it is done."""
-    words = request.last_user_text.splitlines()[-1]
+    said, _, _ = request.last_user_text.partition("\n\n<system-reminder>")
+    words = said.splitlines()[-1]
     if words.startswith("wait at "):
         return reply((Barrier(words.removeprefix("wait at ")), Text("done")))
     return reply(f"done: {words}")
