@@ -9,7 +9,7 @@ from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
-from roost.turn.hooking import finalize, refusal, tell_the_end, tell_the_end_soon
+from roost.turn.hooking import LAST_SECONDS, finalize, refusal, tell_the_end
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Sample, Stop, Wait
@@ -37,6 +37,8 @@ class TurnRun:
         self._expired = False
         self._asked: float | None = None
         self._memory: Memory | None = None
+        self._farewell: asyncio.Task[None] | None = None
+        """Hooks are being told how the turn ended: once, whatever comes in between."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -74,12 +76,12 @@ class TurnRun:
             timer = loop.call_later(limit + OVERTIME, self._expire)
         try:
             settled = await self._drive_stoppably(memory)
-            await tell_the_end(self._world, memory)
+            await self._say_farewell(memory)
         except StaleFenceError as error:
             logger.warning("%s", error.message)
             return "idle"
         except asyncio.CancelledError:
-            await tell_the_end_soon(self._world, memory)
+            await self._say_farewell_soon(memory)
             raise
         else:
             return settled
@@ -88,6 +90,23 @@ class TurnRun:
                 timer.cancel()
             for call in memory.ran:
                 await self._world.reap(call)
+
+    async def _say_farewell(self, memory: Memory) -> None:
+        if self._farewell is None:
+            self._farewell = asyncio.create_task(tell_the_end(self._world, memory))
+        await asyncio.shield(self._farewell)
+
+    async def _say_farewell_soon(self, memory: Memory) -> None:
+        """The same when the process is asked to end: there is little time, and nothing may fail."""
+        try:
+            async with asyncio.timeout(LAST_SECONDS):
+                await self._say_farewell(memory)
+        except TimeoutError:
+            logger.warning("hooks took too long at the end of turn %s", self.claim.turn.id)
+        finally:
+            if self._farewell is not None:
+                self._farewell.cancel()
+                await asyncio.gather(self._farewell, return_exceptions=True)
 
     async def _drive_stoppably(self, memory: Memory) -> Settled:
         try:

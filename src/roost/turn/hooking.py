@@ -1,6 +1,5 @@
 """Asks the hooks of a project around a turn, and turns what they say into mail and endings."""
 
-import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -135,15 +134,6 @@ async def tell_the_end(world: World, memory: Memory) -> None:
         message_id=turn.result_message_id,
     )
     await _tell(world, memory, await world.hooks.session_post(given))
-
-
-async def tell_the_end_soon(world: World, memory: Memory) -> None:
-    """The same when the process is asked to end: there is little time, and nothing may fail."""
-    try:
-        async with asyncio.timeout(LAST_SECONDS):
-            await asyncio.shield(tell_the_end(world, memory))
-    except TimeoutError:
-        return
 
 
 async def _post_stop(world: World, memory: Memory, turn: Turn) -> PostStop:
