@@ -16,6 +16,7 @@ from stage import note, prompt
 
 from roost.actors import claim as claims
 from roost.actors import liveness
+from roost.actors.aged import expire_unread
 from roost.actors.cancel import cancel_foreground, cancel_tree, request_cancel, stop
 from roost.actors.ending import notice_key
 from roost.actors.limits import RESUMES
@@ -332,6 +333,17 @@ class Family(RuleBasedStateMachine):
         if liveness.is_stalled(old, now_ms(), SMALL.stall_seconds):
             self.stage.do(lambda tx: liveness.tell_of_stalls(tx, [old]))
             assert self.stage.actor(actor.address).stalled is not None
+
+    @rule()
+    def let_the_oldest_expire(self) -> None:
+        """Nobody has read it for too long; whoever sent it is told, and nobody else is hurt."""
+        queued = [row for row in self.stage.rows() if row.state == "queued"]
+        later = now_ms() + 1_000
+        there = "/somewhere"
+        assert self.stage.do(lambda tx: expire_unread(tx, there, later, 1)) == bool(queued)
+        if queued:
+            oldest = next(row for row in self.stage.rows() if row.id == queued[0].id)
+            assert oldest.state == "expired"
 
     # What must hold
 
