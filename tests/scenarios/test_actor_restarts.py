@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 import time
 
 import pytest
@@ -107,4 +108,31 @@ def test_a_kill_while_main_waits_for_a_child_leaves_no_process_and_no_open_call(
     assert {row["state"] for row in notices} == {"delivered"}
     assert len({row["sender_actor"] for row in notices}) == times
     assert "It was left as it is" in heard(house), "nobody waits for it any more"
+    assert_sound(house)
+
+
+def test_the_tools_of_a_slow_owner_end_once_another_process_has_taken_its_actor_over(
+    chat_house: Household,
+) -> None:
+    house = chat_house
+
+    def play(request: Request) -> Reply:
+        if "Work." in request.last_user_text and not request.results:
+            return reply([Text("Let me see."), Call("bash", {"command": "touch a; sleep 300"})])
+        return reply("ok")
+
+    house.play(play)
+    old = house.start("run", "--yes", "Work.")
+    house.model.wait_until((house.project / "a").exists)
+    old.send_signal(signal.SIGSTOP)
+    try:
+        house.change("UPDATE actor SET lease_until = 0")
+        answer = house.prompt("go on", "--continue")
+        assert (answer.code, answer.text) == (0, "ok"), answer.err
+    finally:
+        old.send_signal(signal.SIGCONT)
+    old.communicate(timeout=30)
+    turns = house.rows("SELECT outcome, fence FROM turn ORDER BY number")
+    assert [row["outcome"] for row in turns] == ["interrupted", "success"]
+    assert turns[0]["fence"] < turns[1]["fence"]
     assert_sound(house)
