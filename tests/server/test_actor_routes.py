@@ -1,6 +1,7 @@
 """Actors and their inboxes over HTTP: looked at, spoken to, stopped."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from scripted_model.picture import Request
 from scripted_model.scenario import Barrier, Reply, Text, reply
 
 CHILD = "explore-1"
+REMINDER = re.compile(r"\n\n<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 
 def on_server(folder: Path, check: Callable[[Served], Awaitable[None]], **more: Any) -> None:
@@ -31,7 +33,7 @@ def on_server(folder: Path, check: Callable[[Served], Awaitable[None]], **more: 
 
 def gated(request: Request) -> Reply:
     """Whoever is told to wait at a gate does; everybody says that it is done."""
-    said, _, _ = request.last_user_text.partition("\n\n<system-reminder>")
+    said = REMINDER.sub("", request.last_user_text)
     words = said.splitlines()[-1]
     if words.startswith("wait at "):
         return reply((Barrier(words.removeprefix("wait at ")), Text("done")))
