@@ -6,13 +6,14 @@ import signal
 import time
 
 import pytest
-from cast import run, spawn
+from cast import WAIT, run, spawn
 from household import Household
-from invariants import assert_sound
+from invariants import assert_rows_are_sound, assert_sound
+from test_directed_sessions import create, named, session
 from test_server_runs import Server
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Text, reply
+from scripted_model.scenario import Call, Reply, Said, Text, reply
 
 pytestmark = pytest.mark.scenario
 NAMES = "abcde"
@@ -136,3 +137,51 @@ def test_the_tools_of_a_slow_owner_end_once_another_process_has_taken_its_actor_
     assert [row["outcome"] for row in turns] == ["interrupted", "success"]
     assert turns[0]["fence"] < turns[1]["fence"]
     assert_sound(house)
+
+
+@pytest.mark.parametrize("point", ["forward.asked", "forward.told", "forward.granted"])
+def test_a_request_that_a_kill_cut_off_is_asked_anew_and_nothing_waits_for_ever(
+    chat_house: Household, point: str
+) -> None:
+    house = chat_house
+
+    def play(request: Request) -> Reply:
+        if "Direct." in request.user_texts[0]:
+            return reply(_director(house, request))
+        if not request.tools:
+            return reply("A title")
+        made = (house.project / "made.txt").exists()
+        return reply("Made." if made else Call("bash", {"command": "touch made.txt"}))
+
+    house.play(play)
+    house.environment["ROOST_FAILPOINT"] = f"{point}=kill"
+    first = Server(house)
+    first.start()
+
+    async def prompt() -> None:
+        async with first.client() as client:
+            head = await client.create_session(agent="orchestrator", title="Directing")
+            await client.prompt_async(head.id, "Direct.")
+
+    asyncio.run(prompt())
+    house.wait_until_nothing_lives(30)
+    first.kill()
+    del house.environment["ROOST_FAILPOINT"]
+    second = Server(house)
+    second.start()
+    house.model.wait_until((house.project / "made.txt").exists)
+    until("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM actor WHERE status != 'idle')", house)
+    assert second.end() == 0
+    assert house.rows("SELECT 1 FROM ask WHERE state = 'open'") == []
+    assert_rows_are_sound(house)
+    assert "Made." in heard(house)
+
+
+def _director(house: Household, request: Request) -> Said:
+    """Starts a session, and agrees to all that it asks for."""
+    answered = sum(message.role == "assistant" for message in request.messages)
+    if not answered:
+        return [create("red"), WAIT]
+    if "Request: per_" in request.last_user_text and request.messages[-1].role == "user":
+        return session("grant-approval", session_id=named(house, "red")[0])
+    return "ok"
