@@ -129,7 +129,10 @@ def pending_subagents(db: Reader, session_id: str) -> list[Address]:
 
 def pending_in(db: Reader, sessions: Collection[str]) -> list[Address]:
     """The actors of `sessions` that are to run."""
-    rows = db.all("SELECT session_id, actor_id FROM actor WHERE status = 'pending'")
+    # The first condition is that of the index: who rests is not looked at.
+    rows = db.all(
+        "SELECT session_id, actor_id FROM actor WHERE status != 'idle' AND status = 'pending'"
+    )
     return [
         Address(row["session_id"], row["actor_id"]) for row in rows if row["session_id"] in sessions
     ]
