@@ -100,7 +100,7 @@ def _limits(parser: Parser) -> None:
         "--max-cost",
         type=positive_amount,
         metavar="USD",
-        help="most US dollars of the turn; the price of the model must be known",
+        help="most US dollars of all its actors together; the price of the model must be known",
     )
 
 
