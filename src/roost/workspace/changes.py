@@ -24,8 +24,8 @@ from roost.workspace.matching import Step
 from roost.workspace.rebuild import rewritten
 from roost.workspace.textfile import NotTextError, TextFile, digest_of, new_text
 
-# Files belong to the whole process, and so do the locks on them.
-_locks: Final = PathLocks()
+FILE_LOCKS: Final = PathLocks()
+"""Files belong to the whole process, and so do the locks on them."""
 
 
 class FileChange(Struct, frozen=True):
@@ -105,7 +105,7 @@ def commit(changes: Sequence[FileChange], ledger: ReadLedger) -> None:
     actor of `ledger` counts as having read what was written.
     """
     pairs = [(change, change.data) for change in changes]
-    with _locks.held(change.real for change in changes), ExitStack() as made:
+    with FILE_LOCKS.held(change.real for change in changes), ExitStack() as made:
         missing = [p for change in changes for p in _missing_parents(change.real)]
         made.callback(_remove_empty, missing)
         with ExitStack() as stack:

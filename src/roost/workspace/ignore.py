@@ -13,13 +13,13 @@ from typing import Final
 from roost.workspace.git_folder import shared_folder
 
 _KINDS: Final = (".rgignore", ".ignore", ".gitignore", "exclude")
-_GIT_KINDS: Final = {".gitignore", "exclude"}
+_GIT_KINDS: Final = (".gitignore", "exclude")
 _MARKERS: Final = {".git", ".rgignore", ".ignore", ".gitignore"}
 _MAX_FILE: Final = 1024 * 1024
 
 
-class _Rules:
-    """The patterns of one file."""
+class IgnoreRules:
+    """The patterns of one file, whose `text` this is."""
 
     def __init__(self, text: str) -> None:
         from pathspec.patterns.gitignore.base import GitIgnorePatternError
@@ -50,39 +50,53 @@ class _Rules:
 
 
 class IgnoreFolder:
-    """A folder with its ignore files and, above it, those of its parents."""
+    """A folder with its ignore files and, above it, those of its parents.
+
+    With `git_only` those count that git knows.
+    """
 
     def __init__(
-        self, path: Path, parent: "IgnoreFolder | None" = None, *, in_repository: bool
+        self,
+        path: Path,
+        parent: "IgnoreFolder | None" = None,
+        *,
+        in_repository: bool,
+        git_only: bool = False,
     ) -> None:
         self._prefix = f"{path}/".replace("//", "/")
         self._parent = parent
         self._in_repository = in_repository
         self._is_repository = in_repository and (path / ".git").exists()
-        self._rules = {kind: rules for kind in _KINDS if (rules := self._read(path, kind))}
+        self._kinds = _GIT_KINDS if git_only else _KINDS
+        self._rules = {kind: rules for kind in self._kinds if (rules := self._read(path, kind))}
 
     @classmethod
-    def above(cls, root: Path) -> "IgnoreFolder":
+    def above(cls, root: Path, *, git_only: bool = False) -> "IgnoreFolder":
         """The folder `root` with everything above it that applies: up to its repository's top."""
         parents = [root, *root.parents]
         top = next((i for i, p in enumerate(parents) if (p / ".git").exists()), None)
         if top is None:
-            return cls(root, in_repository=False)
-        folder = cls(parents[top], in_repository=True)
+            return cls(root, in_repository=False, git_only=git_only)
+        folder = cls(parents[top], in_repository=True, git_only=git_only)
         for path in reversed(parents[:top]):
-            folder = cls(path, folder, in_repository=True)
+            folder = cls(path, folder, in_repository=True, git_only=git_only)
         return folder
 
     def below(self, path: str, names: set[str]) -> "IgnoreFolder":
         """The folder at `path`, somewhere in this one; `names` are what it holds."""
         if names.isdisjoint(_MARKERS):
             return self
-        return IgnoreFolder(Path(path), self, in_repository=self._in_repository)
+        return IgnoreFolder(
+            Path(path),
+            self,
+            in_repository=self._in_repository,
+            git_only=self._kinds is _GIT_KINDS,
+        )
 
     def ignores(self, path: str, *, directory: bool) -> bool:
         """Whether to pass over the absolute `path`, which lies somewhere below."""
         ending = "/" if directory else ""
-        for kind in _KINDS:
+        for kind in self._kinds:
             for folder in self._upwards(kind):
                 rules = folder._rules.get(kind)
                 if rules is None:
@@ -100,7 +114,7 @@ class IgnoreFolder:
                 return
             folder = folder._parent
 
-    def _read(self, folder: Path, kind: str) -> _Rules | None:
+    def _read(self, folder: Path, kind: str) -> IgnoreRules | None:
         path = folder / kind
         if kind == "exclude":
             if not self._is_repository:
@@ -109,6 +123,6 @@ class IgnoreFolder:
         try:
             if not path.is_file() or path.stat().st_size > _MAX_FILE:
                 return None
-            return _Rules(path.read_text(encoding="utf-8", errors="replace"))
+            return IgnoreRules(path.read_text(encoding="utf-8", errors="replace"))
         except OSError:
             return None  # as unreadable for us as for git

@@ -1,0 +1,204 @@
+"""Reverts: planned from snapshots and the files as they are, then carried out file by file."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from roost.core.errors import RoostError
+from roost.core.text import clean
+from roost.workspace.changes import FILE_LOCKS
+from roost.workspace.snapshot_index import File, Folder, write_trees
+from roost.workspace.snapshot_models import (
+    OPAQUE,
+    TREE,
+    Entry,
+    FileOutcome,
+    Patch,
+    RevertReport,
+    SnapshotLostError,
+)
+from roost.workspace.snapshot_objects import ObjectStore
+from roost.workspace.snapshot_revert import Change, Undoing, undoing
+from roost.workspace.snapshot_states import (
+    Content,
+    Unknown,
+    Version,
+    put,
+    remove_empty,
+    version_at,
+)
+from roost.workspace.snapshot_trees import Trees
+
+_NOT_KEPT: Final = "its content is not kept in snapshots: too large, binary, or not readable"
+
+
+class PlannedFile(Struct, frozen=True):
+    """A file of a revert."""
+
+    path: str
+    current: Version
+    undoing: Undoing
+    new_folders: tuple[str, ...]
+    """Folders around it that were not there before, the deepest first."""
+
+
+class RevertPlan(Struct, frozen=True):
+    """A revert that can be carried out; `report` tells what it will do."""
+
+    files: tuple[PlannedFile, ...]
+    report: RevertReport
+
+
+def plan_revert(
+    root: Path, objects: ObjectStore, patches: Sequence[Patch], limit: int
+) -> RevertPlan:
+    """Plan to take back `patches`, the oldest first, below `root`.
+
+    What will be replaced is stored first. Raises `SnapshotLostError` if a snapshot is gone, and
+    `StorageError`.
+    """
+    trees = Trees(objects)
+    changes: dict[str, list[Change]] = {}
+    first: dict[str, bytes] = {}
+    for patch in patches:
+        before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
+        wanted = set(patch.files)
+        for path, old, new in trees.compare(before, after):
+            if clean(path) in wanted:
+                change = (_version(trees, old), _version(trees, new))
+                changes.setdefault(path, []).append(change)
+                first.setdefault(path, before)
+    files: list[PlannedFile] = []
+    removed: set[str] = set()
+    for path in sorted(changes):  # what stands in the way of a path comes before it
+        buried = any(parent in removed for parent in _parents(path))
+        current = None if buried else version_at(root, path, limit)
+        what = undoing(changes[path], current)
+        files.append(PlannedFile(path, current, what, _new_folders(trees, first[path], path)))
+        if what.action == "deleted":
+            removed.add(path)
+    files = [_unobstructed(root, one, removed) for one in files]
+    return RevertPlan(tuple(files), RevertReport(_outcomes(files), _undo(root, objects, files)))
+
+
+def carry_out(root: Path, plan: RevertPlan) -> RevertReport:
+    """Do what was planned, as far as the files are still what they were then.
+
+    Each file is changed at once or not at all. What could not be done is told in the report.
+    """
+    acting = [one for one in plan.files if one.undoing.acts]
+    told: dict[str, Undoing] = {}
+    with FILE_LOCKS.held(root / one.path for one in acting):
+        # Deletions come first: a file may have to stand where a folder is now.
+        for one in (one for one in acting if one.undoing.target is None):
+            told[one.path] = _done(root, one)
+            if told[one.path].acts:
+                for folder in one.new_folders:
+                    if not remove_empty(root, folder):
+                        break
+        for one in (one for one in acting if one.undoing.target is not None):
+            told[one.path] = _done(root, one)
+    files = [replace(one, undoing=told.get(one.path, one.undoing)) for one in plan.files]
+    done = tuple(clean(path) for path, what in sorted(told.items()) if what.acts)
+    return RevertReport(_outcomes(files), replace(plan.report.undo, files=done))
+
+
+def _done(root: Path, one: PlannedFile) -> Undoing:
+    """Change one file, unless it was changed since it was looked at; what came of it."""
+    limit = max(len(one.current.data) if isinstance(one.current, Content) else 0, 1)
+    if version_at(root, one.path, limit) != one.current:
+        return Undoing("conflict", reason="it was changed at this moment")
+    try:
+        put(root, one.path, one.undoing.target)
+    except RoostError as error:
+        return Undoing("failed", reason=error.message)
+    return one.undoing
+
+
+def _version(trees: Trees, entry: Entry | None) -> Version:
+    if entry is None:
+        return None
+    if entry.mode == OPAQUE:
+        return Unknown(_NOT_KEPT, entry.id)
+    try:
+        return Content(entry.mode, trees.content(entry))
+    except SnapshotLostError:
+        return Unknown("its snapshot is gone or damaged", entry.id)
+
+
+def _parents(path: str) -> list[str]:
+    """The folders around `path`, the uppermost first."""
+    return [path[:at] for at, character in enumerate(path) if character == "/"]
+
+
+def _new_folders(trees: Trees, before: bytes, path: str) -> tuple[str, ...]:
+    folders = reversed(_parents(path))
+    return tuple(one for one in folders if not _is_folder(trees.find(before, one)))
+
+
+def _is_folder(entry: Entry | None) -> bool:
+    """Whether a folder stood there, if an empty one."""
+    return entry is not None and entry.mode in {TREE, OPAQUE}
+
+
+def _unobstructed(root: Path, one: PlannedFile, removed: set[str]) -> PlannedFile:
+    """`one`, or a conflict if something that stays is where its file or folders have to be."""
+    if one.undoing.target is None:
+        return one
+    obstacle = _obstacle(root, one.path, removed)
+    return replace(one, undoing=Undoing("conflict", reason=obstacle)) if obstacle else one
+
+
+def _obstacle(root: Path, path: str, removed: set[str]) -> str:
+    for parent in _parents(path):
+        real = root / parent
+        if os.path.lexists(real) and (real.is_symlink() or not real.is_dir()):
+            return "" if parent in removed else f"{clean(parent)} is no folder any more"
+    real = root / path
+    if real.is_symlink() or not real.is_dir():
+        return ""
+    for folder, folders, files in os.walk(real):
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        for name in (*files, *links):
+            inner = str((Path(folder) / name).relative_to(root))
+            if inner not in removed:
+                return f"a folder stands there, with {clean(inner)} in it"
+    return ""
+
+
+def _outcomes(files: Sequence[PlannedFile]) -> tuple[FileOutcome, ...]:
+    return tuple(FileOutcome(clean(f.path), f.undoing.action, f.undoing.reason) for f in files)
+
+
+def _undo(root: Path, objects: ObjectStore, files: Sequence[PlannedFile]) -> Patch:
+    """The patch that leads from what is there now to what will be there."""
+    acting = [one for one in files if one.undoing.acts]
+    now = {one.path: one.current for one in acting}
+    then: dict[str, Version] = {one.path: one.undoing.target for one in acting}
+    return Patch(
+        _stored(root, objects, now),
+        _stored(root, objects, then),
+        tuple(clean(one.path) for one in acting),
+    )
+
+
+def _stored(root: Path, objects: ObjectStore, versions: Mapping[str, Version]) -> str:
+    """The id of a tree of these files alone, and of the folders around them that exist."""
+    top = Folder()
+    # Files first: where one will stand there is no folder, even if there is one now.
+    for path, version in sorted(versions.items(), key=lambda one: one[1] is None):
+        *parents, name = path.split("/")
+        folder, exists = top, root
+        for part in parents:
+            exists /= part
+            if version is None and (part in folder.files or not exists.is_dir()):
+                break
+            folder = folder.folders.setdefault(part, Folder())
+        else:
+            if isinstance(version, Content):
+                folder.files[name] = File(version.mode, objects.write("blob", version.data), 0)
+    return write_trees(objects, top).hex()
