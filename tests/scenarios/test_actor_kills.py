@@ -4,6 +4,7 @@ its parent once, children go on, and no process is left.
 
 import re
 import signal
+import time
 from typing import Any
 
 import pytest
@@ -47,6 +48,7 @@ POINTS = [
     "settle.written:2",
     "settle.written:3",
     "finalize.before",
+    "wait.begun",
     "wait.over",
     "consume.marked",
     "cancel.before",
@@ -146,11 +148,30 @@ def test_after_a_kill_anywhere_each_result_reaches_its_parent_once(
     assert_sound(house)
 
 
-@pytest.mark.parametrize("point", ["tool.running:2", "settle.noticed", "wait.over"])
-def test_two_kills_in_a_row_double_nothing(house: Household, point: str) -> None:
+@pytest.mark.parametrize("point", ["settle.outcome", "settle.noticed"])
+def test_kills_in_a_row_double_nothing(house: Household, point: str) -> None:
     killed(house, point)
-    killed(house, "claim.end:2", "--continue", "go on")
+    killed(house, "recover.told", "--continue", "go on")
     killed(house, "recover.actor", "--continue", "go on")
+    assert_everybody_was_heard(house, house.prompt("go on", "--continue"))
+    assert_sound(house)
+
+
+def test_a_kill_while_a_run_gives_up_waiting_loses_nothing(house: Household) -> None:
+    def impatient(request: Request) -> Reply:
+        if request.user_texts[0].startswith("c: "):
+            return reply(_child("c", request, len(request.messages) - 1))
+        begun = any(message.role == "assistant" for message in request.messages)
+        return reply("ok" if begun else run("c", timeout_ms=200))
+
+    def slow(request: Request) -> Reply:
+        if request.user_texts[0].startswith("c: "):
+            time.sleep(1)
+        return impatient(request)
+
+    house.play(slow)
+    killed(house, "detach.written")
+    house.play(impatient)
     assert_everybody_was_heard(house, house.prompt("go on", "--continue"))
     assert_sound(house)
 

@@ -109,6 +109,7 @@ def _tell_to_go_on(tx: Transaction, actor: Actor, turn: Turn) -> None:
     )
     send(tx, letter)
     store.set_resumed(tx, actor, actor.resumed + 1)
+    failpoint("recover.told")
 
 
 def close(tx: Transaction, actor: Actor, turn_id: str) -> None:

@@ -16,6 +16,7 @@ from roost.actors.models import (
 from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
+from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
@@ -239,6 +240,7 @@ def set_background(tx: Transaction, address: Address) -> None:
         "UPDATE actor SET background = 1 WHERE session_id = ? AND actor_id = ?",
         (address.session_id, address.actor_id),
     )
+    failpoint("detach.written")
 
 
 def check_fence(tx: Reader, claim: Claim) -> Actor:

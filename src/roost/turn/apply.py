@@ -109,6 +109,7 @@ def _carry_out(
             return "more"
         case Wait():
             set_waiting(tx, memory.claim, action.until)
+            failpoint("wait.begun")
             return action
         case Inject(policy=policy, words=words):
             address = memory.claim.address
