@@ -10,8 +10,8 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from roost.actors.models import Claim
 from roost.actors.liveness import sign_ms
+from roost.actors.models import Claim
 from roost.actors.store import check_fence, note_activity
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
