@@ -143,6 +143,21 @@ def test_a_full_disk_is_a_clear_error_and_leaves_no_half_of_a_file(world: World)
     assert world.content(patch.after, "a").encode() == noise
 
 
+@pytest.mark.parametrize("room", [30_000, 600_000, 606_000])
+def test_a_full_disk_under_a_pack_leaves_nothing_behind(world: World, room: int) -> None:
+    for number in range(200):
+        world.write(f"{number}", os.urandom(3000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        with pytest.raises(StorageError, match="disk is full"):
+            world.snapshots.track()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert unfinished(world) == []
+    sound(world, world.track())
+
+
 def test_a_full_disk_in_a_revert_leaves_the_file_as_it_is(world: World) -> None:
     noise = b"".join(os.urandom(30).hex().encode() + b"\n" for _ in range(4000))
     world.write("a", noise)

@@ -9,6 +9,7 @@ import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -110,7 +111,11 @@ class PackWriter:
         self._file.close()
         failpoint("snapshot.pack")
         table = self._new()
-        table.write_bytes(_table(sorted(self._found), total))
+        try:
+            table.write_bytes(_table(sorted(self._found), total))
+        except BaseException:
+            table.unlink(missing_ok=True)
+            raise
         name = self._folder / f"pack-{total.hex()}"
         # Whoever runs git's own cleaning here leaves such a pack as it is.
         name.with_suffix(".keep").touch()
@@ -119,8 +124,9 @@ class PackWriter:
 
     def discard(self) -> None:
         """Leave nothing behind."""
-        self._file.close()
         self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # what could not be written is not wanted any more
+            self._file.close()
 
     def _digest(self) -> bytes:
         self._file.seek(0)
