@@ -50,7 +50,7 @@ def test_the_demo_repairs_the_sample_and_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "all green" in done.stdout
     assert "edit cart.py" in done.stdout
-    assert "7 steps" in done.stdout
+    assert "9 steps" in done.stdout
     assert "make demo KEEP=1" in done.stdout
     assert list(tmp_path.glob("roost-demo-*")) == []
 

@@ -33,8 +33,13 @@ def cancel_tree(tx: Transaction, address: Address, mode: CancelMode) -> list[Act
     spawning checks the mark of the spawning actor, nobody can appear below a marked one.
     """
     top = store.get(tx, address)
-    chosen = [top, *family.descendants(tx, address, at_work=True)]
-    return [_mark(tx, actor, mode) for actor in chosen if actor.status != "idle"]
+    marked = [_mark(tx, top, mode)] if top.status != "idle" else []
+    return marked + cancel_below(tx, address, mode)
+
+
+def cancel_below(tx: Transaction, address: Address, mode: CancelMode) -> list[Actor]:
+    """Mark all that runs or is to run below `address`, itself not. Those marked."""
+    return [_mark(tx, actor, mode) for actor in family.descendants(tx, address, at_work=True)]
 
 
 def cancel_foreground(tx: Transaction, address: Address, mode: CancelMode) -> list[Actor]:

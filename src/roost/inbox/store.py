@@ -333,6 +333,15 @@ def has_prompt(db: Reader, receiver: Address) -> bool:
     return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
 
 
+def heard_prompt(db: Reader, receiver: Address, turn_id: str) -> bool:
+    """Whether a turn of the receiver took up words of a person."""
+    sql = (
+        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
+        " AND state = 'delivered' AND kind = 'prompt' AND turn_id = ? LIMIT 1"
+    )
+    return db.one(sql, (receiver.session_id, receiver.actor_id, turn_id)) is not None
+
+
 def has_brief(db: Reader, receiver: Address) -> bool:
     """Whether the actor has not heard yet what it was spawned for."""
     sql = (

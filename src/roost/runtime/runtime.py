@@ -8,7 +8,7 @@ from typing import Final
 
 from roost.actors import family, turn_store
 from roost.actors import store as actors
-from roost.actors.cancel import cancel_session, stop
+from roost.actors.cancel import cancel_below, cancel_session, stop
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
 from roost.actors.send import send
@@ -304,14 +304,16 @@ class Runtime:
     async def wait_tree(self, address: Address, result: TurnResult) -> TurnResult:
         """Wait until the actor and all below it are at rest, after the turn of `result`.
 
-        The result of the actor's last turn: it may have been woken by what others reported.
+        The result of the last turn that came of it: the actor may have been woken by what others
+        reported. A further prompt is somebody else's matter, and ends the wait.
         """
 
         def look(db: Reader) -> tuple[bool, Turn]:
-            actor = actors.get(db, address)
-            busy = actor.status != "idle" or bool(family.descendants(db, address, at_work=True))
-            last = turn_store.find_turn(db, address, actor.turns)
-            return busy, last or result.turn
+            turn, is_last = _last_of(db, address, result.turn)
+            at_work = actors.get(db, address).status != "idle" or bool(
+                family.descendants(db, address, at_work=True)
+            )
+            return is_last and at_work and not inbox.has_prompt(db, address), turn
 
         with self.bus.subscribe(lambda event: event.type in _TURN_NEWS) as news:
             while True:
@@ -322,6 +324,15 @@ class Runtime:
                     await asyncio.wait_for(news.batch(), _POLL_SECONDS)
                 except TimeoutError:
                     await self.scheduler.recover(address.session_id)
+
+    async def stop_below(self, address: Address) -> None:
+        """Stop all that is at work below an actor that sleeps, since nobody waits for it."""
+
+        def stop_all(tx: Transaction) -> None:
+            if actors.get(tx, address).status == "idle":
+                cancel_below(tx, address, "forced")
+
+        await self.database.write(stop_all)
 
     async def spent(self, address: Address, message_id: str) -> Spent:
         """What the actor and all below it have used since the prompt `message_id` was accepted."""
@@ -386,6 +397,16 @@ class Runtime:
         return await self.database.write(
             lambda tx: asks.answer(tx, ask_id, "question", {"rejected": True})
         )
+
+
+def _last_of(db: Reader, address: Address, first: Turn) -> tuple[Turn, bool]:
+    """The last turn after `first` that no further prompt began, and whether no turn follows it."""
+    last = first
+    while (turn := turn_store.find_turn(db, address, last.number + 1)) is not None:
+        if inbox.heard_prompt(db, address, turn.id):
+            return last, False
+        last = turn
+    return last, True
 
 
 def _about_turns(session_id: str) -> Callable[[Event], bool]:

@@ -171,7 +171,7 @@ class Follower:
             if result.turn.outcome == "interrupted":
                 return Followed(result)  # whoever took the actor over goes on with it and its tree
             if result.turn.outcome != "success":
-                await self._runtime.abort(session_id, actor_id=self._address.actor_id, tree=True)
+                await self._runtime.stop_below(self._address)
             return Followed(await self._runtime.wait_tree(self._address, result))
         except NotFoundError:
             return Followed()
