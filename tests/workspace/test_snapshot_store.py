@@ -193,6 +193,45 @@ def test_a_store_that_was_deleted_is_made_anew_with_a_warning(world: World) -> N
     assert len(world.warnings) == 2
 
 
+def test_a_store_whose_objects_were_deleted_is_made_anew_as_soon_as_that_shows(
+    world: World,
+) -> None:
+    world.write("a/b", "1\n")
+    world.write("c", "1\n")
+    world.track()
+    shutil.rmtree(world.store / "objects")
+    world.write("c", "2\n")
+    found = world.snapshots.track(["c"])
+    assert "begin anew" in world.warnings[0]
+    sound(world, found or "")
+
+
+def test_a_store_that_another_process_made_anew_is_filled_again(world: World) -> None:
+    world.write("a/b", "1\n")
+    world.write("c", "1\n")
+    world.track()
+    time.sleep(0.002)  # moments are told apart by milliseconds
+    shutil.rmtree(world.store)
+    (world.root.parent / "other").mkdir()
+    Snapshots(world.root.parent / "other", world.store, warn=print).track()
+    world.write("c", "2\n")
+    sound(world, world.snapshots.track(["c"]) or "")
+
+
+def test_a_step_need_not_look_at_everything_because_others_pruned(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("a", "1\n")
+    world.track()
+    world.write("a", "2\n")
+    time.sleep(0.01)
+    kept = world.track()
+    monkeypatch.setattr(ObjectStore, "all_ids", lambda _: pytest.fail("looked at everything"))
+    assert world.opened().prune([kept], 0.005).removed > 0
+    world.write("a", "3\n")
+    sound(world, world.snapshots.track(["a"]) or "")
+
+
 def test_what_was_damaged_is_told_and_written_again(world: World) -> None:
     world.write("a", "1\n")
     world.write("b", "one\n")

@@ -203,6 +203,21 @@ def test_named_paths_give_the_same_tree_as_a_look_at_everything(
     assert set(world.held(named or "")) == {"a/b/one", "a/b/two", "a/new/deep/file", "d/e"}
 
 
+def test_a_path_through_a_link_is_looked_at_where_it_leads(world: World) -> None:
+    world.write("real/a", "1")
+    (world.root / "way").symlink_to("real")
+    world.track()
+    world.write("way/a", "2")
+    named = world.snapshots.track(["way/a"])
+    assert world.content(named or "", "real/a") == "2"
+
+
+def test_the_project_itself_may_be_named(world: World) -> None:
+    world.track()
+    world.write("a/b", "1")
+    assert world.snapshots.track([world.root]) == world.opened().track()
+
+
 def test_a_named_ignore_file_has_its_effect(world: World) -> None:
     world.write("a/x.log", "1")
     world.write("a/y.txt", "1")

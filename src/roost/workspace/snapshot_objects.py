@@ -110,7 +110,7 @@ class ObjectStore:
             if found is not None and found[0] == kind:
                 return found[1]
             if attempt == 0:
-                self._look_for_packs()
+                self.look_for_packs()
         raise SnapshotLostError(
             f"the snapshot object {wanted.hex()} is gone or damaged",
             hint="What it held cannot be brought back; other files still can.",
@@ -118,7 +118,7 @@ class ObjectStore:
 
     def all_ids(self) -> set[bytes]:
         """Of everything that is stored."""
-        self._look_for_packs()
+        self.look_for_packs()
         found = {one for pack in self._packs.values() for one in pack.ids()}
         return found | {one for one, _ in self.loose()}
 
@@ -133,7 +133,7 @@ class ObjectStore:
 
     def packs(self) -> list[Pack]:
         """All packs that can be read."""
-        self._look_for_packs()
+        self.look_for_packs()
         return list(self._packs.values())
 
     def unfinished(self) -> list[Path]:
@@ -155,7 +155,6 @@ class ObjectStore:
 
     def _put(self, wanted: bytes, data: bytes) -> None:
         path = self._path(wanted)
-        path.parent.mkdir(exist_ok=True)
         temporary = self._temporary(self._objects)
         try:
             descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o400)
@@ -164,7 +163,11 @@ class ObjectStore:
                 while view:
                     view = view[file.write(view) :]
             failpoint("snapshot.object")
-            temporary.rename(path)
+            try:
+                temporary.rename(path)
+            except FileNotFoundError:
+                path.parent.mkdir(exist_ok=True)
+                temporary.rename(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -239,7 +242,8 @@ class ObjectStore:
             path.unlink()  # so that the next snapshot writes it anew
         return None
 
-    def _look_for_packs(self) -> None:
+    def look_for_packs(self) -> None:
+        """See which packs there are now: others write and remove some."""
         folder = self._objects / "pack"
         found: dict[str, Pack] = {}
         for index in sorted(folder.glob("*.idx")):

@@ -15,6 +15,7 @@ from roost.workspace.snapshot_index import File, Folder, write_trees
 from roost.workspace.snapshot_models import (
     OPAQUE,
     TREE,
+    Action,
     Entry,
     FileOutcome,
     Patch,
@@ -22,7 +23,7 @@ from roost.workspace.snapshot_models import (
     SnapshotLostError,
 )
 from roost.workspace.snapshot_objects import ObjectStore
-from roost.workspace.snapshot_revert import Change, Undoing, undoing
+from roost.workspace.snapshot_revert import ACTING, Undoing, undoing
 from roost.workspace.snapshot_states import (
     Content,
     Unknown,
@@ -40,10 +41,18 @@ class PlannedFile(Struct, frozen=True):
     """A file of a revert."""
 
     path: str
-    current: Version
-    undoing: Undoing
-    new_folders: tuple[str, ...]
+    action: Action
+    reason: str = ""
+    current: Entry | None = None
+    """What it is now, and `target` what it shall be, if the file is to be changed; both stored."""
+    target: Entry | None = None
+    new_folders: tuple[str, ...] = ()
     """Folders around it that were not there before, the deepest first."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether the file is changed."""
+        return self.action in ACTING
 
 
 class RevertPlan(Struct, frozen=True):
@@ -62,61 +71,80 @@ def plan_revert(
     `StorageError`.
     """
     trees = Trees(objects)
-    changes: dict[str, list[Change]] = {}
+    changes: dict[str, list[tuple[Entry | None, Entry | None]]] = {}
     first: dict[str, bytes] = {}
     for patch in patches:
         before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
         wanted = set(patch.files)
         for path, old, new in trees.compare(before, after):
             if clean(path) in wanted:
-                change = (_version(trees, old), _version(trees, new))
-                changes.setdefault(path, []).append(change)
+                changes.setdefault(path, []).append((old, new))
                 first.setdefault(path, before)
     files: list[PlannedFile] = []
     removed: set[str] = set()
     for path in sorted(changes):  # what stands in the way of a path comes before it
         buried = any(parent in removed for parent in _parents(path))
         current = None if buried else version_at(root, path, limit)
-        what = undoing(changes[path], current)
-        files.append(PlannedFile(path, current, what, _new_folders(trees, first[path], path)))
-        if what.action == "deleted":
+        versions = [(_version(trees, old), _version(trees, new)) for old, new in changes[path]]
+        one = _planned(objects, path, current, undoing(versions, current))
+        if one.action == "deleted":
             removed.add(path)
+        files.append(replace(one, new_folders=_new_folders(trees, first[path], path)))
     files = [_unobstructed(root, one, removed) for one in files]
     return RevertPlan(tuple(files), RevertReport(_outcomes(files), _undo(root, objects, files)))
 
 
-def carry_out(root: Path, plan: RevertPlan) -> RevertReport:
+def carry_out(root: Path, objects: ObjectStore, plan: RevertPlan, limit: int) -> RevertReport:
     """Do what was planned, as far as the files are still what they were then.
 
     Each file is changed at once or not at all. What could not be done is told in the report.
     """
-    acting = [one for one in plan.files if one.undoing.acts]
-    told: dict[str, Undoing] = {}
+    acting = [one for one in plan.files if one.acts]
+    told: dict[str, PlannedFile] = {}
     with FILE_LOCKS.held(root / one.path for one in acting):
         # Deletions come first: a file may have to stand where a folder is now.
-        for one in (one for one in acting if one.undoing.target is None):
-            told[one.path] = _done(root, one)
+        for one in (one for one in acting if one.target is None):
+            told[one.path] = _done(root, objects, one, limit)
             if told[one.path].acts:
                 for folder in one.new_folders:
                     if not remove_empty(root, folder):
                         break
-        for one in (one for one in acting if one.undoing.target is not None):
-            told[one.path] = _done(root, one)
-    files = [replace(one, undoing=told.get(one.path, one.undoing)) for one in plan.files]
+        for one in (one for one in acting if one.target is not None):
+            told[one.path] = _done(root, objects, one, limit)
+    files = [told.get(one.path, one) for one in plan.files]
     done = tuple(clean(path) for path, what in sorted(told.items()) if what.acts)
     return RevertReport(_outcomes(files), replace(plan.report.undo, files=done))
 
 
-def _done(root: Path, one: PlannedFile) -> Undoing:
+def _planned(objects: ObjectStore, path: str, current: Version, what: Undoing) -> PlannedFile:
+    """The plan for a file. What it is and what it shall be are stored: contents may be many."""
+    if what.action not in ACTING:
+        return PlannedFile(path, what.action, what.reason)
+    assert not isinstance(current, Unknown)
+    return PlannedFile(
+        path,
+        what.action,
+        what.reason,
+        current=_stored_file(objects, current),
+        target=_stored_file(objects, what.target),
+    )
+
+
+def _stored_file(objects: ObjectStore, content: Content | None) -> Entry | None:
+    return content and Entry(content.mode, objects.write("blob", content.data))
+
+
+def _done(root: Path, objects: ObjectStore, one: PlannedFile, limit: int) -> PlannedFile:
     """Change one file, unless it was changed since it was looked at; what came of it."""
-    limit = max(len(one.current.data) if isinstance(one.current, Content) else 0, 1)
-    if version_at(root, one.path, limit) != one.current:
-        return Undoing("conflict", reason="it was changed at this moment")
     try:
-        put(root, one.path, one.undoing.target)
+        target = one.target and Content(one.target.mode, objects.read(one.target.id, "blob"))
+        now = version_at(root, one.path, limit)
+        if isinstance(now, Unknown) or (now and Entry(now.mode, now.id)) != one.current:
+            return replace(one, action="conflict", reason="it was changed since it was looked at")
+        put(root, one.path, target)
     except RoostError as error:
-        return Undoing("failed", reason=error.message)
-    return one.undoing
+        return replace(one, action="failed", reason=error.message)
+    return one
 
 
 def _version(trees: Trees, entry: Entry | None) -> Version:
@@ -147,10 +175,10 @@ def _is_folder(entry: Entry | None) -> bool:
 
 def _unobstructed(root: Path, one: PlannedFile, removed: set[str]) -> PlannedFile:
     """`one`, or a conflict if something that stays is where its file or folders have to be."""
-    if one.undoing.target is None:
+    if one.target is None:
         return one
     obstacle = _obstacle(root, one.path, removed)
-    return replace(one, undoing=Undoing("conflict", reason=obstacle)) if obstacle else one
+    return replace(one, action="conflict", reason=obstacle) if obstacle else one
 
 
 def _obstacle(root: Path, path: str, removed: set[str]) -> str:
@@ -171,14 +199,14 @@ def _obstacle(root: Path, path: str, removed: set[str]) -> str:
 
 
 def _outcomes(files: Sequence[PlannedFile]) -> tuple[FileOutcome, ...]:
-    return tuple(FileOutcome(clean(f.path), f.undoing.action, f.undoing.reason) for f in files)
+    return tuple(FileOutcome(clean(one.path), one.action, one.reason) for one in files)
 
 
 def _undo(root: Path, objects: ObjectStore, files: Sequence[PlannedFile]) -> Patch:
     """The patch that leads from what is there now to what will be there."""
-    acting = [one for one in files if one.undoing.acts]
+    acting = [one for one in files if one.acts]
     now = {one.path: one.current for one in acting}
-    then: dict[str, Version] = {one.path: one.undoing.target for one in acting}
+    then = {one.path: one.target for one in acting}
     return Patch(
         _stored(root, objects, now),
         _stored(root, objects, then),
@@ -186,7 +214,7 @@ def _undo(root: Path, objects: ObjectStore, files: Sequence[PlannedFile]) -> Pat
     )
 
 
-def _stored(root: Path, objects: ObjectStore, versions: Mapping[str, Version]) -> str:
+def _stored(root: Path, objects: ObjectStore, versions: Mapping[str, Entry | None]) -> str:
     """The id of a tree of these files alone, and of the folders around them that exist."""
     top = Folder()
     # Files first: where one will stand there is no folder, even if there is one now.
@@ -199,6 +227,6 @@ def _stored(root: Path, objects: ObjectStore, versions: Mapping[str, Version]) -
                 break
             folder = folder.folders.setdefault(part, Folder())
         else:
-            if isinstance(version, Content):
-                folder.files[name] = File(version.mode, objects.write("blob", version.data), 0)
+            if version is not None:
+                folder.files[name] = File(version.mode, version.id, 0)
     return write_trees(objects, top).hex()

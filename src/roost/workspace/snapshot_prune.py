@@ -66,7 +66,7 @@ class _Pruning:
         with self._alone():
             if not self._live.isdisjoint(set(pack.ids()) - elsewhere):
                 return  # somebody asked for one of them meanwhile
-            self._roots.renew()
+            self._roots.renew(self._boundary)
             # Without its index a pack does not exist, so that goes first.
             for suffix in (".idx", ".keep", ".pack"):
                 pack.index.with_suffix(suffix).unlink(missing_ok=True)
@@ -86,7 +86,7 @@ class _Pruning:
         return set(live)
 
     def _remove(self, dead: list[tuple[bytes, Path]]) -> None:
-        self._roots.renew()
+        self._roots.renew(self._boundary)
         for one, path in dead:
             if one not in self._live:
                 path.unlink(missing_ok=True)

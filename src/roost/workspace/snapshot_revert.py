@@ -5,12 +5,15 @@ What differs from the state after the last change was changed by somebody else, 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from roost.workspace.merge import merged
 from roost.workspace.snapshot_models import Action
 from roost.workspace.snapshot_states import Content, Unknown, Version
 from roost.workspace.textfile import is_binary
+
+ACTING: Final[frozenset[Action]] = frozenset({"restored", "created", "deleted", "merged"})
+"""The actions that change the file."""
 
 Change = tuple[Version, Version]
 """A file before and after."""
@@ -21,13 +24,8 @@ class Undoing(NamedTuple):
 
     action: Action
     target: Content | None = None
-    """What it shall be, for the actions that change it."""
+    """What it shall be, for `ACTING`; None deletes it."""
     reason: str = ""
-
-    @property
-    def acts(self) -> bool:
-        """Whether the file is changed."""
-        return self.action in {"restored", "created", "deleted", "merged"}
 
 
 def undoing(changes: Sequence[Change], current: Version) -> Undoing:

@@ -1,8 +1,8 @@
 """Which trees were handed out, and who may remove objects while others write.
 
 Writers share a lock of the kernel, so a dead process holds none; who removes excludes them, for
-moments. Each removal moves the time of the lock file: by that a process sees that something of what
-it knows may be gone.
+moments. Each removal is written into the lock file: by that a process sees whether something of
+what it knows may be gone.
 """
 
 import fcntl
@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from roost.core.clock import now_ms
 from roost.workspace.snapshot_objects import ObjectStore, storage_faults
 
 _NOTED: Final = re.compile(r"^([0-9]{1,15}) ([0-9a-f]{40})$", re.MULTILINE)
@@ -42,6 +43,9 @@ class Roots:
         try:
             with suppress(OSError):  # without locks on this file system nothing is removed either
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if not os.fstat(descriptor).st_size:
+                with storage_faults(self._objects.folder):
+                    os.pwrite(descriptor, _boundary(now_ms()), 0)
             yield
         finally:
             os.close(descriptor)
@@ -64,9 +68,23 @@ class Roots:
         finally:
             os.close(descriptor)
 
-    def renew(self) -> None:
-        """Tell everybody that objects are removed. Call it `alone`."""
+    def renew(self, boundary: int) -> None:
+        """Tell everybody that objects are removed which only trees noted before `boundary` need.
+
+        Call it `alone`.
+        """
+        self._lock.write_bytes(_boundary(max(boundary, self.boundary())))
         os.utime(self._lock)
+
+    def boundary(self) -> int:
+        """Whatever was noted after this moment never lost an object; milliseconds since 1970.
+
+        Not before the store was made, so that a store in the place of another is found out.
+        """
+        try:
+            return int(self._lock.read_bytes())
+        except (OSError, ValueError):
+            return now_ms()
 
     def note(self, now: int, root: str) -> None:
         """Remember that the tree `root` was handed out at `now`, milliseconds since 1970."""
@@ -96,6 +114,10 @@ class Roots:
         kept = [(when, root) for when, root in noted if when >= boundary or root in keep]
         if len(kept) < len(noted):
             self._objects.replace(self._log, b"".join(_line(*one) for one in kept))
+
+
+def _boundary(moment: int) -> bytes:
+    return b"%020d\n" % moment
 
 
 def _line(now: int, root: str) -> bytes:

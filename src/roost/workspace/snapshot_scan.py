@@ -95,10 +95,10 @@ class Scanner:
         """Look at these files and folders only, relative to the root. Raises as `everything`."""
         self._count = self.new_files = self._new_bytes = 0
         for path in sorted(set(paths)):
-            parts = [part for part in path.split("/") if part]
-            if not parts or ".." in parts:
+            parts = [part for part in path.split("/") if part not in {"", "."}]
+            if ".." in parts:
                 continue
-            if parts[-1] == ".gitignore":
+            if parts and parts[-1] == ".gitignore":
                 parts.pop()  # it has a say in all that lies around it
             self._descend(top, "", parts, self._rules_above(), 0)
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.core.clock import now_ms
-from roost.core.errors import UsageError
+from roost.core.errors import StorageError, UsageError
 from roost.core.text import clean
 from roost.workspace import snapshot_index, snapshot_prune
 from roost.workspace.snapshot_diff import tree_diff
@@ -55,8 +55,8 @@ from roost.workspace.snapshot_trees import Trees
 
 _SAVED_EVERY: Final = 30.0
 """Seconds between two savings of the index, which cost about a microsecond a file."""
-_NOTED_EVERY: Final = 3600.0
-"""Seconds after which a snapshot that is handed out again is noted again."""
+_NOTED_EVERY: Final = 3_600_000
+"""Milliseconds after which a snapshot that is handed out again is noted again."""
 _DAY: Final = 24 * 3600.0
 KEPT_FOR: Final = 7 * _DAY
 """Seconds that a snapshot is kept which nobody names, by default."""
@@ -98,11 +98,12 @@ class Snapshots:
         self._forced = ForcedPaths(self.root)
         self._lock = threading.RLock()
         self._index: Folder | None = None
+        self._begun = False
         self._complete = False
         self._unseen: set[str] = set()
         self._last: str | None = None
         self._state: tuple[int, int] | None = None
-        self._noted = 0.0
+        self._noted_at = 0
         self._saved = 0.0
         self._unsaved = False
         self._refused = False
@@ -128,6 +129,11 @@ class Snapshots:
                 self._forget()
                 self._warn(f"{error.message}. {error.hint}")
                 return None
+            except StorageError:
+                self._forget()
+                if not self._prepare():
+                    raise
+                return self._tracked(None)
             except BaseException:
                 self._forget()
                 raise
@@ -186,7 +192,7 @@ class Snapshots:
         A file that changed since the plan was made is left alone and reported. After a kill in the
         middle the same patches can be reverted again, which does the rest.
         """
-        report = carry_out(self.root, plan)
+        report = carry_out(self.root, ObjectStore(self.store), plan, self._limits.file_bytes)
         with self._lock:
             self._unseen.update(one.path for one in plan.files)
         return report
@@ -241,30 +247,38 @@ class Snapshots:
             self._unsaved |= self._scanner.new_files > 0
             found = tree.hex()
             if found != self._last or not self._is_noted():
-                self._roots.note(now_ms(), found)
-                self._noted = time.monotonic()
+                self._noted_at = now_ms()
+                self._roots.note(self._noted_at, found)
                 self._last = found
         if named is None and self._unsaved and time.monotonic() - self._saved > _SAVED_EVERY:
             with suppress(OSError):  # as in `close`
                 self._save()
         return found
 
-    def _prepare(self) -> None:
-        """Make the store if it is not there."""
+    def _prepare(self) -> bool:
+        """Make the store if it is not there; True if there was one and it had to be made anew."""
         if self._is_current():
-            return
-        had = self._state is not None
-        if self._objects.prepare() and had:
+            return False
+        had, self._begun = self._begun, True
+        lost = self._objects.prepare() and had
+        if lost:
             self._warn(
                 f"the snapshots in {self.store} were deleted or damaged and begin anew: what was"
                 " changed before this moment cannot be undone"
             )
+        return lost
 
     def _known(self) -> Folder:
         """The index, without what was removed from the store since it was last looked at."""
         state = self._roots.state()
-        if self._index is not None and state == self._state:
-            return self._index
+        if self._index is not None:
+            if state == self._state:
+                return self._index
+            if self._state and self._last and self._roots.boundary() < self._noted_at:
+                # Others lost objects. All that is in the index is in the last snapshot, too.
+                self._objects.look_for_packs()
+                self._state = state
+                return self._index
         stored = self._objects.all_ids()
         if self._index is None:
             self._index = self._loaded(stored)
@@ -300,10 +314,10 @@ class Snapshots:
 
     def _is_noted(self) -> bool:
         """Whether the last snapshot is known to have been handed out lately."""
-        return time.monotonic() - self._noted < _NOTED_EVERY
+        return 0 <= now_ms() - self._noted_at < _NOTED_EVERY
 
     def _forget(self) -> None:
-        self._index, self._last, self._complete = None, None, False
+        self._index, self._last, self._state, self._complete = None, None, None, False
 
     def _trees(self) -> Trees:
         return Trees(ObjectStore(self.store))
@@ -312,9 +326,11 @@ class Snapshots:
         """Paths relative to the root, without those that lie outside of it."""
         found: list[str] = []
         for one in changed:
-            path = os.path.normpath(self.root / one)
-            with suppress(ValueError):
-                found.append(str(Path(path).relative_to(self.root)))
+            path = Path(os.path.normpath(self.root / one))
+            # By its name, and where links on the way to it lead.
+            for place in {path, Path(os.path.realpath(path.parent)) / path.name}:
+                with suppress(ValueError):
+                    found.append(str(place.relative_to(self.root)))
         return found
 
 
