@@ -18,7 +18,7 @@ from roost.workspace.snapshot_packs import Pack
 from roost.workspace.snapshot_roots import Roots
 from roost.workspace.snapshot_trees import decode_tree
 
-_BITE: Final = 200
+_BITE: Final = 50
 """Files that are removed while others wait; a few milliseconds."""
 _PATIENCE: Final = 0.01
 """Seconds between two attempts to be alone."""
