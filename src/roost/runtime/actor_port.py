@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from roost.actors import family, store
+from roost.actors import family, store, trees
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
 from roost.actors.header import RETURN_FORMAT
@@ -29,6 +29,8 @@ from roost.events.bus import Bus
 from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, NoteBody
+from roost.llm import local
+from roost.llm.models import Model
 from roost.runtime.model_names import ModelNames
 from roost.runtime.posting import post
 from roost.runtime.project import Project
@@ -125,11 +127,14 @@ class ActorPort:
             state = await self._database.read(lambda db: session_state(db, self._own))
             task = f"{state}\n\n{task}" if state else task
         wanted = order.model or (agent.model if order.context != "full" else None)
+        model = self._models.named(self._project, wanted, caller.model)
+        if trees.COST in caller.claim.turn.budgets.limits:
+            _check_price(self._models.resolve(self._project, model.ref))
         return Brief(
             agent=agent.name,
             description=clean(order.description).strip() or task.split("\n", 1)[0][:60],
             task=task,
-            model=self._models.named(self._project, wanted, caller.model),
+            model=model,
             context=order.context,
             watermark=caller.seen if order.context == "full" else None,
             background=order.background,
@@ -324,6 +329,15 @@ class ActorPort:
         guess = f" Did you mean {near[0]}?" if near else ""
         known = f"There are: {', '.join(ids[:20])}." if ids else "There are none yet."
         raise NotFoundError(f"there is no actor {actor_id} of yours.{guess}", hint=known)
+
+
+def _check_price(model: Model) -> None:
+    """Raise `UsageError` for a model of which a limit of cost could never stop anything."""
+    if not model.price_known and model.provider != local.PROVIDER:
+        raise UsageError(
+            f"the price of {model.ref} is not known, and what all actors cost together is limited",
+            hint="Choose one that `models` lists with its price, or leave out `model`.",
+        )
 
 
 def spawnable(agents: Mapping[str, Agent]) -> dict[str, str]:
