@@ -153,6 +153,7 @@ def test_above_the_limit_of_running_actors_they_wait_for_their_turn(
     chat_house.model.wait_for_barrier("one")
     chat_house.model.wait_for_barrier("two")
     running = "SELECT actor_id, status FROM actor WHERE mode = 'subagent' ORDER BY actor_id"
+    chat_house.model.wait_until(lambda: len(chat_house.rows(running)) == 4)
     assert [row["status"] for row in chat_house.rows(running)] == [
         "running",
         "running",
@@ -268,6 +269,22 @@ def test_the_limit_of_cost_of_a_run_holds_for_all_its_actors(chat_house: Househo
     assert child["outcome"] == "failure"
     assert "US dollars" in child["error"]
     assert answer.result["total"]["cost"] < 0.05
+
+
+def test_a_model_without_a_price_is_refused_where_cost_is_limited(chat_house: Household) -> None:
+    models = chat_house.config["provider"]["test"]["models"]
+    models["gpt-scripted"] = {"limit": {"context": 100_000, "output": 4_000}}
+    model = "test/gpt-scripted"
+    cast = Cast(
+        [run("x", model=model), "Refused.", run("scout", model=model), "Heard."],
+        x=[],
+        scout=[report()],
+    )
+    chat_house.play(cast)
+    (state,) = actor_parts(chat_house.prompt("Delegate.", "--max-cost", "1"))
+    assert "the price of test/gpt-scripted is not known" in state["error"]
+    assert chat_house.rows("SELECT 1 FROM actor WHERE mode = 'subagent'") == []
+    assert chat_house.prompt("Delegate.", "--continue").text == "Heard."
 
 
 def test_what_a_folder_says_cannot_lift_the_limits_of_a_tree(chat_house: Household) -> None:
