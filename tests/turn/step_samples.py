@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from stage import answer_info, user_message
 
 from roost.actors.models import Budgets
@@ -55,6 +56,14 @@ def person(text: str = "do it") -> Message:
 
 def runtime(text: str = "a reminder") -> Message:
     return user_message("ses_1", words(text), person=False)
+
+
+def mail(*kinds: str) -> Message:
+    """Letters of these kinds, which were delivered together."""
+    message = user_message("ses_1", words("news"), person=False)
+    rows = [{"id": f"inb_{number}", "kind": kind} for number, kind in enumerate(kinds)]
+    info = msgspec.structs.replace(message.info, provenance={"inbox": rows, "hops": 1})
+    return Message(info, message.parts)
 
 
 def facts(*messages: Message, **changes: Any) -> Facts:

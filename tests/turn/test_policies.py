@@ -2,7 +2,19 @@ from typing import Any
 
 import msgspec
 import pytest
-from step_samples import AGENT, after, facts, failed, person, ran, runtime, step, thought, words
+from step_samples import (
+    AGENT,
+    after,
+    facts,
+    failed,
+    mail,
+    person,
+    ran,
+    runtime,
+    step,
+    thought,
+    words,
+)
 
 from roost.actors.models import Budgets
 from roost.sessions.models import Message, MessageError
@@ -299,6 +311,23 @@ def test_a_person_who_speaks_ends_a_streak() -> None:
     history = (person(), same, same, person("again please"))
     assert verdict(after(same, *history)) == Sample()
     assert isinstance(verdict(after(same, person(), same, runtime(), same)), Inject)
+
+
+@pytest.mark.parametrize("kinds", [("message",), ("notice",), ("system", "permission")])
+def test_an_actor_that_waits_again_and_again_and_is_written_to_each_time_is_in_no_loop(
+    kinds: tuple[str, ...],
+) -> None:
+    wait = step(ran("wait"))
+    history = [person()]
+    for _ in range(9):
+        assert verdict(after(wait, *history)) == Sample()
+        history += [wait, mail(*kinds)]
+
+
+def test_what_the_runtime_says_of_itself_does_not_end_a_streak() -> None:
+    same = step(ran("ls"))
+    history = (person(), same, mail("system"), same, mail("system", "system"))
+    assert isinstance(verdict(after(same, *history)), Inject)
 
 
 def test_the_cost_of_looking_for_loops_does_not_grow_with_the_history() -> None:

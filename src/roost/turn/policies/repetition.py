@@ -68,13 +68,15 @@ def calls_signature(message: Message) -> bytes | None:
 
 
 def _run(messages: Sequence[Message], period: int) -> int:
-    """How many of the newest steps, up to what a person said last, made the calls that were made
+    """How many of the newest steps, up to what others said last, made the calls that were made
     `period` steps later.
+
+    News makes the same call another one: an actor that waits, hears and waits again gets on.
     """
     seen: list[bytes] = []
     for message in reversed(messages):
         if isinstance(message.info, UserInfo):
-            if message.info.provenance is None:
+            if not _is_reminder(message.info):
                 break
             continue
         signature = calls_signature(message)
@@ -82,3 +84,10 @@ def _run(messages: Sequence[Message], period: int) -> int:
             break
         seen.append(signature)
     return len(seen)
+
+
+def _is_reminder(info: UserInfo) -> bool:
+    """Whether the runtime alone spoke, which is no reason to do the same once more."""
+    if info.provenance is None:
+        return False
+    return all(row["kind"] == "system" for row in info.provenance.get("inbox", ()))
