@@ -403,7 +403,8 @@ def _last_of(db: Reader, address: Address, first: Turn) -> tuple[Turn, bool]:
     """The last turn after `first` that no further prompt began, and whether no turn follows it."""
     last = first
     while (turn := turn_store.find_turn(db, address, last.number + 1)) is not None:
-        if inbox.heard_prompt(db, address, turn.id):
+        is_open = turn.outcome is None
+        if inbox.heard_prompt(db, address, turn.id) or (is_open and inbox.has_prompt(db, address)):
             return last, False
         last = turn
     return last, True
