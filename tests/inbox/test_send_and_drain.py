@@ -7,6 +7,7 @@ from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.core.ids import new_id
 from roost.inbox import changes
 from roost.inbox import store as inbox
+from roost.inbox.conversation import find_row
 from roost.inbox.drain import DRAIN_LIMIT
 from roost.inbox.models import Address, Letter, NoteBody, PromptBody
 from roost.sessions.models import Message, UserInfo
@@ -289,3 +290,33 @@ def test_what_was_heard_cannot_be_unsaid(stage: Stage) -> None:
     mail = stage.send(note(stage.main, "no prompt"))
     with pytest.raises(UsageError, match="not a prompt"):
         stage.do(lambda tx: changes.edit(tx, mail.id, ()))
+
+
+def spoil(stage: Stage, inbox_id: str) -> None:
+    """Let a row be as a newer program might have written it."""
+    stage.do(lambda tx: tx.run("UPDATE inbox SET body = '{\"new\":1}' WHERE id = ?", (inbox_id,)))
+
+
+def test_mail_of_another_version_is_refused_by_name_when_it_is_asked_for(stage: Stage) -> None:
+    message_id = new_id("message")
+    receipt = stage.send(prompt(stage.main, "do it", message_id=message_id))
+    spoil(stage, receipt.id)
+    for name in (receipt.id, message_id):
+        with pytest.raises(ConflictError, match=f"{name} cannot be read: another version"):
+            stage.read(lambda db, name=name: find_row(db, stage.session_id, name))
+    with pytest.raises(ConflictError, match="already used"):
+        stage.send(prompt(stage.main, "do it", message_id=message_id))
+
+
+def test_mail_of_another_version_is_taken_back_all_the_same(stage: Stage) -> None:
+    receipt = stage.send(note(stage.main, "news", key="ask:1"))
+    spoil(stage, receipt.id)
+    stage.events.clear()
+    stage.do(lambda tx: changes.take_back(tx, "ask:1"))
+    (event,) = stage.events
+    assert event.properties == {
+        "sessionID": stage.session_id,
+        "id": receipt.id,
+        "state": "rejected",
+    }
+    assert not stage.read(lambda db: inbox.has_mail(db, stage.main))

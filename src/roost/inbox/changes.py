@@ -9,7 +9,7 @@ from roost.core.errors import ConflictError, UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
-from roost.inbox import store
+from roost.inbox import shown, store
 from roost.inbox.models import (
     RUNTIME_KINDS,
     Address,
@@ -35,7 +35,7 @@ def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
         "UPDATE inbox SET state = 'rejected' WHERE id = ? AND state = 'queued'", (row.id,)
     ):
         raise ConflictError(f"message {inbox_id} was {row.state} already")
-    _tell_state(tx, msgspec.structs.replace(row, state="rejected"))
+    shown.tell_state(tx, row.receiver.session_id, row.id, "rejected")
     _tell_unsaid(tx, row)
     return row
 
@@ -46,7 +46,7 @@ def expire(tx: Transaction, row: InboxRow) -> bool:
         "UPDATE inbox SET state = 'expired' WHERE seq = ? AND state = 'queued'", (row.seq,)
     ):
         return False
-    _tell_state(tx, msgspec.structs.replace(row, state="expired"))
+    shown.tell_state(tx, row.receiver.session_id, row.id, "expired")
     _tell_unsaid(tx, row)
     failpoint("expire.marked")
     return True
@@ -64,24 +64,17 @@ def forget(tx: Transaction, receiver: Address, key: str) -> None:
     """Remove what an actor was told of something that was thrown away, heard or not."""
     row = store.by_key(tx, receiver, key)
     if row is not None and tx.run("DELETE FROM inbox WHERE seq = ?", (row.seq,)):
-        _tell_state(tx, msgspec.structs.replace(row, state="rejected"))
+        shown.tell_state(tx, receiver.session_id, row.id, "rejected")
 
 
 def take_back(tx: Transaction, key: str) -> None:
     """Let nobody hear what is queued under `key` any more: the runtime has no need to tell it."""
-    for row in tx.all("SELECT * FROM inbox WHERE key = ? AND state = 'queued'", (key,)):
-        tx.run("UPDATE inbox SET state = 'rejected' WHERE seq = ?", (row["seq"],))
-        _tell_state(tx, msgspec.structs.replace(store.from_row(row), state="rejected"))
-
-
-def _tell_state(tx: Transaction, row: InboxRow) -> None:
-    tx.emit(
-        Event(
-            "inbox.updated",
-            {"sessionID": row.receiver.session_id, "id": row.id, "state": row.state},
-            session_id=row.receiver.session_id,
-        )
+    queued = tx.all(
+        "SELECT seq, id, receiver_session FROM inbox WHERE key = ? AND state = 'queued'", (key,)
     )
+    for row in queued:
+        tx.run("UPDATE inbox SET state = 'rejected' WHERE seq = ?", (row["seq"],))
+        shown.tell_state(tx, row["receiver_session"], row["id"], "rejected")
 
 
 def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> InboxRow:
@@ -102,7 +95,7 @@ def edit(tx: Transaction, inbox_id: str, parts: tuple[PromptPart, ...]) -> Inbox
     for old in row.body.parts:
         if old.id not in {part.id for part in parts}:
             transcript.tell_removed(tx, old)
-    store.tell(tx, changed)
+    shown.tell(tx, changed)
     return changed
 
 
@@ -124,8 +117,7 @@ def consume(tx: Transaction, receiver: Address, key: str, message_id: str, turn_
         (receiver.session_id, receiver.actor_id, key),
     )
     assert row is not None
-    about = {"sessionID": receiver.session_id, "id": row["id"], "state": "delivered"}
-    tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+    shown.tell_state(tx, receiver.session_id, row["id"], "delivered")
     return True
 
 
@@ -159,6 +151,5 @@ def renew(tx: Transaction, receiver: Address, sender: Address, prefix: str, body
     if row is None:
         return False
     tx.run("UPDATE inbox SET body = ? WHERE seq = ?", (encode_body(body), row["seq"]))
-    about = {"sessionID": receiver.session_id, "id": row["id"], "state": "queued"}
-    tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+    shown.tell_state(tx, receiver.session_id, row["id"], "queued")
     return True

@@ -13,6 +13,7 @@ from roost.core.errors import NotFoundError
 from roost.db.transaction import Reader
 from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow, PromptBody
+from roost.inbox.shown import as_message
 from roost.sessions import transcript
 from roost.sessions.models import Message
 from roost.sessions.parts import Part, ReasoningPart, TextPart, is_open
@@ -67,7 +68,7 @@ def _place_of(db: Reader, session_id: str, message_id: str) -> int:
 
 def _queued(db: Reader, session_id: str, actor_id: str | None) -> list[Message]:
     rows = inbox.queued_in(db, session_id, actor_id)
-    return [inbox.as_message(row) for row in rows if isinstance(row.body, PromptBody)]
+    return [as_message(row) for row in rows if isinstance(row.body, PromptBody)]
 
 
 def read_answer(db: Reader, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
@@ -88,7 +89,7 @@ def find_message(db: Reader, session_id: str, message_id: str) -> Message:
     row = find_row(db, session_id, message_id)
     if row is not None and isinstance(row.body, PromptBody):
         if row.state == "queued":
-            return inbox.as_message(row)
+            return as_message(row)
         heard = transcript.find_message(db, session_id, row.message_id or "")
         if row.state == "delivered" and heard is not None:
             return heard

@@ -15,7 +15,8 @@ from roost.db.transaction import Transaction
 from roost.inbox.models import Address, InboxRow, NoteBody, PromptBody
 from roost.inbox.order import placed_last
 from roost.inbox.render import render
-from roost.inbox.store import as_message, mark_delivered, provenance, take_queued
+from roost.inbox.shown import as_message, provenance
+from roost.inbox.store import mark_delivered, take_queued
 from roost.sessions import transcript
 from roost.sessions.models import Message, MessageTime, ModelName, UserInfo, agent_id_of
 from roost.sessions.parts import TextPart

@@ -3,8 +3,7 @@ and who is woken by it in `roost.actors.send`: this floor knows no actors.
 """
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -13,7 +12,7 @@ from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
-from roost.events.types import Event
+from roost.inbox import shown
 from roost.inbox.models import (
     RUNTIME_KINDS,
     Address,
@@ -27,7 +26,6 @@ from roost.inbox.models import (
 )
 from roost.inbox.order import in_order
 from roost.sessions import transcript
-from roost.sessions.models import Message, MessageTime, UserInfo, agent_id_of
 
 QUEUE_LIMIT: Final = 1_000
 """Rows that may wait for one actor; the next is refused."""
@@ -52,7 +50,7 @@ def enqueue(tx: Transaction, letter: Letter) -> Receipt:
     failpoint("send.before")
     row = _insert(tx, letter)
     failpoint("send.inserted")
-    tell(tx, row)
+    shown.tell(tx, row)
     return Receipt(row.id, row.seq, new=True)
 
 
@@ -76,14 +74,20 @@ def _known(tx: Transaction, letter: Letter) -> Receipt | None:
 
 
 def _same(kind: str, stored: str, body: Body) -> bool:
-    """Whether two bodies say the same; part ids and times may differ when a client tries again."""
+    """Whether two bodies say the same; part ids and times may differ when a client tries again.
+
+    What this program cannot read says something else.
+    """
 
     def essence(value: Body) -> object:
         if not isinstance(value, PromptBody):
             return value
         return [msgspec.structs.replace(part, id="", message_id="") for part in value.parts]
 
-    return essence(decode_body(kind, stored)) == essence(body)
+    try:
+        return essence(decode_body(kind, stored)) == essence(body)
+    except msgspec.MsgspecError:
+        return False
 
 
 def _check_id(tx: Transaction, message_id: str) -> None:
@@ -150,55 +154,6 @@ def _insert(tx: Transaction, letter: Letter) -> InboxRow:
         hops=letter.hops,
         message_id=message_id,
     )
-
-
-def tell(tx: Transaction, row: InboxRow) -> None:
-    """A queued prompt is shown as OpenCode shows it: a user message already in the list."""
-    tx.emit(
-        Event(
-            "inbox.arrived",
-            {"sessionID": row.receiver.session_id, "row": row},
-            session_id=row.receiver.session_id,
-        )
-    )
-    if isinstance(row.body, PromptBody):
-        message = as_message(row)
-        transcript.tell_message(tx, message.info)
-        for part in message.parts:
-            transcript.tell_part(tx, part)
-
-
-def as_message(row: InboxRow) -> Message:
-    """The user message that a queued prompt will become."""
-    body = row.body
-    assert isinstance(body, PromptBody)
-    info = UserInfo(
-        id=body.message_id,
-        session_id=row.receiver.session_id,
-        time=MessageTime(created=body.created),
-        agent=body.agent,
-        model=body.model,
-        agent_id=agent_id_of(row.receiver.session_id, row.receiver.actor_id),
-        format=body.format,
-        system=body.system,
-        tools=body.tools,
-        provenance=None if row.kind == "prompt" else provenance([row]),
-    )
-    return Message(info, body.parts)
-
-
-def provenance(rows: Sequence[InboxRow]) -> dict[str, Any]:
-    """Where a message comes from that no person wrote, and the most hops that led to it."""
-    return {
-        "inbox": [{"id": row.id, "kind": row.kind} for row in rows],
-        "hops": max(row.hops for row in rows),
-    }
-
-
-def is_prompt(info: UserInfo) -> bool:
-    """Whether a message was a prompt: a person's words or an actor's brief."""
-    rows = (info.provenance or {}).get("inbox", ())
-    return info.provenance is None or any(row["kind"] == "brief" for row in rows)
 
 
 def from_row(row: sqlite3.Row) -> InboxRow:
@@ -282,8 +237,7 @@ def take_queued(
             rows.append(row)
             continue
         tx.run("UPDATE inbox SET state = 'rejected' WHERE seq = ?", (raw["seq"],))
-        about = {"sessionID": receiver.session_id, "id": raw["id"], "state": "rejected"}
-        tx.emit(Event("inbox.updated", about, session_id=receiver.session_id))
+        shown.tell_state(tx, receiver.session_id, raw["id"], "rejected")
     return rows
 
 
@@ -297,12 +251,22 @@ def mark_delivered(tx: Transaction, row: InboxRow, message_id: str, turn_id: str
 
 
 def find(db: Reader, inbox_id: str) -> InboxRow | None:
-    """The row of that id, or of the prompt with that message id; None if there is none."""
-    row = db.one(
+    """The row of that id, or of the prompt with that message id; None if there is none.
+
+    Raises `ConflictError` for one that this program cannot read.
+    """
+    raw = db.one(
         "SELECT * FROM inbox WHERE id = ? OR (kind IN ('prompt', 'brief') AND key = ?)",
         (inbox_id, inbox_id),
     )
-    return None if row is None else from_row(row)
+    if raw is None:
+        return None
+    if (row := readable(raw)) is None:
+        raise ConflictError(
+            f"message {inbox_id} cannot be read: another version of Roost wrote it",
+            hint="Use the version that did, or a newer one.",
+        )
+    return row
 
 
 def get(db: Reader, inbox_id: str) -> InboxRow:
@@ -314,41 +278,19 @@ def get(db: Reader, inbox_id: str) -> InboxRow:
 
 def has_mail(db: Reader, receiver: Address) -> bool:
     """Whether something waits that is worth a turn."""
-    return (
-        db.one(
-            "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
-            " AND state = 'queued' AND wake = 1 LIMIT 1",
-            (receiver.session_id, receiver.actor_id),
-        )
-        is not None
-    )
+    return _is_there(db, receiver, "state = 'queued' AND wake = 1")
 
 
 def has_prompt(db: Reader, receiver: Address) -> bool:
     """Whether words of a person wait for the actor."""
-    sql = (
-        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
-        " AND state = 'queued' AND kind = 'prompt' AND wake = 1 LIMIT 1"
-    )
-    return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
+    return _is_there(db, receiver, "state = 'queued' AND kind = 'prompt' AND wake = 1")
 
 
 def heard_prompt(db: Reader, receiver: Address, turn_id: str) -> bool:
     """Whether a turn of the receiver took up words of a person."""
-    sql = (
-        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
-        " AND state = 'delivered' AND kind = 'prompt' AND turn_id = ? LIMIT 1"
+    return _is_there(
+        db, receiver, "state = 'delivered' AND kind = 'prompt' AND turn_id = ?", turn_id
     )
-    return db.one(sql, (receiver.session_id, receiver.actor_id, turn_id)) is not None
-
-
-def has_brief(db: Reader, receiver: Address) -> bool:
-    """Whether the actor has not heard yet what it was spawned for."""
-    sql = (
-        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
-        " AND state = 'queued' AND kind = 'brief' LIMIT 1"
-    )
-    return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
 
 
 def count_queued(db: Reader, receiver: Address, sender: Address | None = None) -> int:
@@ -393,8 +335,11 @@ def only_prompts(db: Reader, receiver: Address, turn_id: str) -> bool:
 
 def has_request(db: Reader, receiver: Address) -> bool:
     """Whether the news waits for the actor that somebody asks for a permission."""
-    sql = (
-        "SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
-        " AND state = 'queued' AND kind = 'permission' LIMIT 1"
-    )
-    return db.one(sql, (receiver.session_id, receiver.actor_id)) is not None
+    return _is_there(db, receiver, "state = 'queued' AND kind = 'permission'")
+
+
+def _is_there(db: Reader, receiver: Address, which: str, *values: str) -> bool:
+    """Whether there is mail for the receiver of which the condition `which` holds."""
+    sql = f"SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ? AND {which}"
+    row = db.one(f"{sql} LIMIT 1", (receiver.session_id, receiver.actor_id, *values))
+    return row is not None

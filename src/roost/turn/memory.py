@@ -8,7 +8,7 @@ from msgspec import Struct
 from roost.actors.models import Budgets, Claim, Progress
 from roost.context.view import View
 from roost.inbox.models import Address
-from roost.inbox.store import is_prompt
+from roost.inbox.shown import is_prompt
 from roost.llm.providers.cache import EncodingCache
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.unreadable import is_stand_in
