@@ -10,7 +10,7 @@ from stage import HELPER, LIMITS, everybody_lives, furnish, note, recover
 from roost.actors import claim as claims
 from roost.actors.models import Budgets, Claim
 from roost.actors.send import send
-from roost.core.errors import ConflictError, DeniedError, NotFoundError
+from roost.core.errors import ConflictError, DeniedError, NotFoundError, StaleFenceError
 from roost.db.database import Database
 from roost.events.bus import Bus, Subscription
 from roost.inbox.models import Address
@@ -61,9 +61,16 @@ class Desk:
             assert claim is not None
             self.claims[actor_id] = claim
 
+    async def take_over(self) -> None:
+        """Let another process take up the main actor, as if this one had died."""
+        address = self.claims["main"].address
+        await self.database.write(
+            lambda tx: claims.recover_actor(tx, address, lambda _: True, LIMITS)
+        )
+
     def by(self, actor_id: str = "main") -> Requester:
         claim = self.claims[actor_id]
-        return Requester(claim.address, claim.turn.id, "msg_1", "call_1", "project", LAYERS)
+        return Requester(claim, "msg_1", "call_1", "project", LAYERS)
 
     async def check(self, *patterns: str, permission: str = "bash", actor: str = "main") -> None:
         request = PermissionRequest(permission, patterns, always=tuple(f"{p} *" for p in patterns))
@@ -313,5 +320,23 @@ def test_a_question_gives_the_labels_that_were_chosen(tmp_path: Path) -> None:
             "question.asked",
             "question.rejected",
         ]
+
+    at_a_desk(tmp_path, play)
+
+
+def test_a_turn_that_was_lost_asks_nobody(tmp_path: Path) -> None:
+    async def play(desk: Desk) -> None:
+        waiting = asyncio.create_task(outcome(desk.check("make")))
+        (ask,) = await desk.open()
+        await desk.take_over()
+        with pytest.raises(StaleFenceError):
+            await desk.check("make docs")
+        with pytest.raises(StaleFenceError):
+            await desk.gate.question([{"question": "Which?"}], desk.by())
+        assert await desk.open() == [ask]
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert await desk.database.read(asks.listed) == []
 
     at_a_desk(tmp_path, play)

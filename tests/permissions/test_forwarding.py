@@ -74,8 +74,7 @@ class Tree:
     async def check(self, pattern: str, who: str = "child", **more: Any) -> str:
         claim = self.claims[who]
         by = Requester(
-            claim.address,
-            claim.turn.id,
+            claim,
             "msg_1",
             "call_1",
             "project",

@@ -15,7 +15,7 @@ from roost.actors import claim as claims
 from roost.actors import peers
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Budgets, Claim
-from roost.core.errors import ConflictError, NotFoundError, UsageError
+from roost.core.errors import ConflictError, NotFoundError, StaleFenceError, UsageError
 from roost.events.types import Event
 from roost.permissions.forwarding import director
 from roost.sessions import store as sessions
@@ -45,6 +45,12 @@ class Head:
 
     async def rest(self, session_id: str) -> None:
         await self.place.runtime.wait_idle(session_id)
+
+    async def take_over(self) -> None:
+        """Let another process take up the directing actor, as if this one had died."""
+        await self.place.runtime.database.write(
+            lambda tx: claims.recover_actor(tx, self.claim.address, lambda _: True, ActorLimits())
+        )
 
     @property
     def trees(self) -> list[Path]:
@@ -292,5 +298,31 @@ def test_a_call_that_is_stopped_leaves_neither_tree_nor_work(tmp_path: Path) -> 
                 await head.rest(view.actor.session_id)
             known = {Path(one.directory) for one in await head.port.listed(with_trees=False)}
             assert set(head.trees) == known
+
+    directing(tmp_path, play)
+
+
+def test_a_turn_that_was_lost_changes_nothing_in_the_sessions_below(tmp_path: Path) -> None:
+    async def play(head: Head) -> None:
+        made = await head.create()
+        await head.rest(made.session_id)
+        await head.take_over()
+        one = made.session_id
+        for call in (
+            head.create("More."),
+            head.port.send(one, "Hello."),
+            head.port.switch(one),
+            head.port.set_agent(one, "plan"),
+            head.port.cancel(one),
+            head.port.approve("per_none"),
+            head.port.grant(one),
+            head.port.grant("*"),
+            head.port.ask(one, "Why?"),
+            head.port.join([one], 1_000),
+        ):
+            with pytest.raises(StaleFenceError):
+                await call
+        view = await head.port.status(one)
+        assert (view.actor.agent, view.actor.status, view.actor.turns) == ("build", "idle", 1)
 
     directing(tmp_path, play)

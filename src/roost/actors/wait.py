@@ -11,6 +11,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from roost.actors import store, turn_store
+from roost.actors.fenced import write_fenced
 from roost.actors.liveness import sign_ms
 from roost.actors.models import Claim, Turn
 from roost.db.database import Database
@@ -70,7 +71,7 @@ async def wait_for_turn(
             if (left := deadline - time.monotonic()) <= 0:
                 return Waited("timeout", look.turn)
             if signs.due(look.stirred):
-                await database.write(lambda tx: store.note_activity(tx, waiting))
+                await write_fenced(database, waiting, lambda tx: store.note_activity(tx, waiting))
             try:
                 await asyncio.wait_for(news.batch(), min(left, POLL_SECONDS))
             except TimeoutError:

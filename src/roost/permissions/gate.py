@@ -7,9 +7,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from roost.actors.fenced import write_fenced
 from roost.actors.limits import ASK_SECONDS, HOPS
+from roost.actors.models import Claim
 from roost.core.clock import now_ms
-from roost.core.errors import DeniedError
+from roost.core.errors import DeniedError, StaleFenceError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
@@ -31,8 +33,7 @@ _POLL_SECONDS: Final = 0.5
 class Requester(Struct, frozen=True):
     """Which call of which actor asks, under which rules."""
 
-    address: Address
-    turn_id: str
+    claim: Claim
     message_id: str
     call_id: str
     project_id: str
@@ -43,6 +44,16 @@ class Requester(Struct, frozen=True):
     """How it is forwarded if another session directs the actor's."""
     alone: bool = False
     """Nobody is asked for it: its parent waits for what it reads."""
+
+    @property
+    def address(self) -> Address:
+        """The actor that asks."""
+        return self.claim.address
+
+    @property
+    def turn_id(self) -> str:
+        """The turn that asks."""
+        return self.claim.turn.id
 
 
 class Gate:
@@ -136,16 +147,23 @@ class Gate:
         """
         news_of = _about(by.address.session_id)
         with self._bus.subscribe(news_of) as news:
-            ask = await self._database.write(put)
+            ask = await write_fenced(self._database, by.claim, put)
             if ask is None:
                 return {"reply": "once"}
             try:
-                return await self._answer(ask, news.batch, by.terms.seconds)
+                return await self._answer(ask, news.batch, by)
             except asyncio.CancelledError:
-                await self._database.write(lambda tx: asks.withdraw(tx, ask))
+                await self._withdraw(ask, by)
                 raise
 
-    async def _answer(self, ask: Ask, news: Callable[[], Any], seconds: int) -> dict[str, Any]:
+    async def _withdraw(self, ask: Ask, by: Requester) -> None:
+        """Close a request whose call was stopped; for a turn that is lost, as for all such."""
+        try:
+            await write_fenced(self._database, by.claim, lambda tx: asks.withdraw(tx, ask))
+        except StaleFenceError:
+            await self._database.write(asks.withdraw_lost)
+
+    async def _answer(self, ask: Ask, news: Callable[[], Any], by: Requester) -> dict[str, Any]:
         while True:
             current = await self._database.read(lambda db: asks.get(db, ask.id))
             if current.state == "answered":
@@ -156,7 +174,9 @@ class Gate:
             if current.deadline is not None:
                 left = min(left, (current.deadline - now_ms()) / 1000)
             if left <= 0:
-                await self._database.write(lambda tx: expire(tx, ask, seconds))
+                await write_fenced(
+                    self._database, by.claim, lambda tx: expire(tx, ask, by.terms.seconds)
+                )
                 continue
             try:
                 await asyncio.wait_for(news(), left)

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from roost.actors import family, store, trees
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
+from roost.actors.fenced import write_fenced
 from roost.actors.header import RETURN_FORMAT
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.spawn import Brief, spawn
@@ -47,6 +48,7 @@ STOP_SECONDS: Final = 5.0
 """How long a cancel waits until the actor has stopped."""
 
 
+T = TypeVar("T")
 Finder = Callable[[Reader], Actor | None]
 
 
@@ -80,6 +82,9 @@ class ActorPort:
         """The agents that a child can run as: name and description."""
         return spawnable(self._project.agents)
 
+    async def _write(self, change: Callable[[Transaction], T]) -> T:
+        return await write_fenced(self._database, self._caller.claim, change)
+
     # Children
 
     async def spawn(self, order: SpawnOrder) -> Spawned:
@@ -96,7 +101,7 @@ class ActorPort:
                 tasks.take_up(tx, child.session_id, task_id, child.actor_id)
             return child
 
-        child = await self._database.write(make)
+        child = await self._write(make)
         return Spawned(child.session_id, child.actor_id, 1, tuple(notes))
 
     def _agent(self, name: str) -> Agent:
@@ -144,12 +149,12 @@ class ActorPort:
     async def detach(self, actor_id: str) -> None:
         """Let a child that was waited for go on in the background."""
         address = await self._descendant(actor_id)
-        await self._database.write(lambda tx: store.set_background(tx, address))
+        await self._write(lambda tx: store.set_background(tx, address))
 
     async def cancel(self, actor_id: str, mode: CancelMode) -> ActorView:
         """Stop a child and all below it, and wait a moment until it has stopped."""
         address = await self._descendant(actor_id)
-        await self._database.write(lambda tx: cancel_tree(tx, address, mode))
+        await self._write(lambda tx: cancel_tree(tx, address, mode))
         deadline = time.monotonic() + STOP_SECONDS
         news_of = address.session_id
         with self._bus.subscribe(lambda event: event.session_id == news_of) as news:
@@ -254,13 +259,12 @@ class ActorPort:
         claim = self._caller.claim
 
         def deliver(tx: Transaction) -> Sent:
-            store.check_fence(tx, claim)
             receiver = self._receiver(tx, to_actor_id, to_session_id)
             if isinstance(receiver, Sent):
                 return receiver
             return post(tx, claim, receiver, words, reply_to=reply_to)
 
-        return await self._database.write(deliver)
+        return await self._write(deliver)
 
     def _receiver(self, tx: Transaction, actor_id: str, session_id: str | None) -> Actor | Sent:
         own = store.get(tx, self._own)

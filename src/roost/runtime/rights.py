@@ -88,8 +88,7 @@ class Asker:
 
     def _by(self, call: CallPlace) -> Requester:
         return Requester(
-            call.claim.address,
-            call.claim.turn.id,
+            call.claim,
             call.message_id,
             call.call_id,
             self._session.project_id,

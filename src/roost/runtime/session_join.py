@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from roost.actors import store, turn_store
 from roost.actors.ending import notice_key
+from roost.actors.fenced import write_fenced
 from roost.actors.models import Claim
 from roost.actors.wait import SIGN_SECONDS
 from roost.db.database import Database
@@ -57,7 +58,7 @@ async def join(
                 break
             if time.monotonic() - signed > SIGN_SECONDS:
                 signed = time.monotonic()
-                await database.write(lambda tx: store.note_activity(tx, claim))
+                await write_fenced(database, claim, lambda tx: store.note_activity(tx, claim))
             try:
                 await asyncio.wait_for(news.batch(0.01), min(left, POLL_SECONDS))
             except TimeoutError:

@@ -1,16 +1,18 @@
 """The sessions that one directs, as one call of a tool sees them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors import peers, store
 from roost.actors.cancel import cancel_tree
+from roost.actors.fenced import write_fenced
 from roost.actors.models import Actor
 from roost.actors.peers import EVERY_CHILD, Peer, topic_key
 from roost.actors.spawn import Brief, spawn_peer
@@ -55,8 +57,11 @@ from roost.turn.world import Caller
 from roost.workspace import worktrees
 from roost.workspace.project import project_of
 
-TITLE: int = 60
+TITLE: Final = 60
 """Characters of a title that is made of a task."""
+
+
+T = TypeVar("T")
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
@@ -97,6 +102,9 @@ class SessionPort:
     def _own(self) -> Address:
         return self._caller.claim.address
 
+    async def _write(self, change: Callable[[Transaction], T]) -> T:
+        return await write_fenced(self._database, self._caller.claim, change)
+
     # Making
 
     def outside(self, directory: str) -> str | None:
@@ -113,10 +121,10 @@ class SessionPort:
         key = topic_key(order.topic)
         if order.topic.strip() and not key:
             raise UsageError(f"the topic {order.topic!r} has no letter or digit")
-        if key and (routed := await self._database.write(lambda tx: self._route(tx, key, task))):
+        if key and (routed := await self._write(lambda tx: self._route(tx, key, task))):
             return routed
         plan = await self._plan(order, task, key)
-        making = asyncio.ensure_future(self._database.write(lambda tx: self._open(tx, plan, task)))
+        making = asyncio.ensure_future(self._write(lambda tx: self._open(tx, plan, task)))
         try:
             opened = await asyncio.shield(making)
         except asyncio.CancelledError:
@@ -138,7 +146,7 @@ class SessionPort:
             await undo(plan.place)
             return
         address = Address(opened.session_id, opened.session_id)
-        await self._database.write(lambda tx: cancel_tree(tx, address, "forced"))
+        await self._write(lambda tx: cancel_tree(tx, address, "forced"))
 
     def _task(self, text: str) -> str:
         words = clean(text).strip()
@@ -247,7 +255,7 @@ class SessionPort:
         if not Path(session.directory).is_dir():
             return Sent(None, f"the folder of {session_id} is gone: {session.directory}")
         task = self._task(words)
-        return await self._database.write(
+        return await self._write(
             lambda tx: post(tx, self._caller.claim, store.get(tx, child.address), task)
         )
 
@@ -286,20 +294,20 @@ class SessionPort:
         child = await self._child(session_id)
         properties = {"sessionID": child.session_id}
         event = Event("tui.session.select", properties, directory=self._session.directory)
-        await self._database.write(lambda tx: tx.emit(event))
+        await self._write(lambda tx: tx.emit(event))
 
     async def set_agent(self, session_id: str, agent: str) -> SessionView:
         """Let a session work as another agent from its next turn on."""
         child = await self._child(session_id)
         session = await self._database.read(lambda db: sessions.get(db, child.session_id))
         chosen = _agent(await self._projects.open(Path(session.directory)), agent)
-        await self._database.write(lambda tx: store.set_agent(tx, child.address, chosen.name))
+        await self._write(lambda tx: store.set_agent(tx, child.address, chosen.name))
         return await self._view(child)
 
     async def cancel(self, session_id: str) -> Ended:
         """Stop a session, and remove its working tree if nothing is lost with it."""
         child = await self._child(session_id)
-        await self._database.write(lambda tx: self._withdraw_requests(tx, child))
+        await self._write(lambda tx: self._withdraw_requests(tx, child))
         await self._actors.cancel(child.actor_id, "graceful")
         return Ended(await self._view(child), await self._clear(child))
 
@@ -323,13 +331,13 @@ class SessionPort:
         removal = await worktrees.remove(self._project.directory, tree)
         if not removal.removed:
             return f"{stays}: {removal.reason}."
-        await self._database.write(lambda tx: peers.forget_worktree(tx, child.session_id))
+        await self._write(lambda tx: peers.forget_worktree(tx, child.session_id))
         self._projects.forget(tree.directory)
         return "Its working tree held nothing that is not merged, and is removed."
 
     async def approve(self, request_id: str) -> str:
         """Agree once to a request; the session that asked."""
-        ask = await self._database.write(lambda tx: forwarding.approve(tx, request_id, self._own))
+        ask = await self._write(lambda tx: forwarding.approve(tx, request_id, self._own))
         return ask.session_id
 
     async def grant(self, session_id: str) -> int:
@@ -337,7 +345,7 @@ class SessionPort:
         child_id = session_id
         if session_id != EVERY_CHILD:
             child_id = (await self._child(session_id)).session_id
-        answered = await self._database.write(lambda tx: forwarding.grant(tx, self._own, child_id))
+        answered = await self._write(lambda tx: forwarding.grant(tx, self._own, child_id))
         return len(answered)
 
     async def _child(self, session_id: str) -> Actor:

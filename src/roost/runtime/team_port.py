@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from roost.actors import store, teams
+from roost.actors.fenced import write_fenced
 from roost.actors.teams import Member, Reached, Team
 from roost.core.errors import UsageError
 from roost.core.ids import new_id
@@ -40,29 +41,26 @@ class TeamPort:
         """Make a team and be its first member."""
 
         def make(tx: Transaction) -> Team:
-            store.check_fence(tx, self._caller.claim)
             team = teams.create(tx, self._project, name, purpose, by=self._own)
             return teams.join(tx, team, self._own, role)
 
-        return await self._database.write(make)
+        return await write_fenced(self._database, self._caller.claim, make)
 
     async def join(self, name: str, role: str) -> Team:
         """Be a member, or get another role."""
 
         def enter(tx: Transaction) -> Team:
-            store.check_fence(tx, self._caller.claim)
             return teams.join(tx, teams.named(tx, self._project, name), self._own, role)
 
-        return await self._database.write(enter)
+        return await write_fenced(self._database, self._caller.claim, enter)
 
     async def leave(self, name: str) -> Team:
         """Be no member any more."""
 
         def go(tx: Transaction) -> Team:
-            store.check_fence(tx, self._caller.claim)
             return teams.leave(tx, teams.named(tx, self._project, name), self._own)
 
-        return await self._database.write(go)
+        return await write_fenced(self._database, self._caller.claim, go)
 
     async def listed(self) -> list[Team]:
         """The teams of the project by name."""
@@ -81,7 +79,6 @@ class TeamPort:
         own = self._own
 
         def tell(tx: Transaction) -> Told:
-            store.check_fence(tx, self._caller.claim)
             team = teams.named(tx, self._project, name)
             if (member := team.member(own)) is None:
                 raise UsageError(
@@ -94,7 +91,7 @@ class TeamPort:
             teams.tell_message(tx, team, words, reached, role=role, sender=own)
             return Told(team, tuple(reached))
 
-        return await self._database.write(tell)
+        return await write_fenced(self._database, self._caller.claim, tell)
 
     def _post(self, tx: Transaction, member: Member, words: str, subject: str) -> Reached:
         """One message; a member whose inbox is full keeps it from no other."""
