@@ -205,6 +205,24 @@ def test_a_stop_ends_a_wait_for_mail(chat_house: Household) -> None:
     assert_sound(chat_house)
 
 
+def test_a_wait_that_was_not_granted_is_over_with_its_step(chat_house: Household) -> None:
+    short = act("wait", timeout_ms=300)
+    cast = Cast(
+        [spawn("scout"), short, short, short, "I go on without it.", "Heard."],
+        scout=[[Barrier("slow"), Text(report())]],
+    )
+    chat_house.play(cast)
+    process = begin(chat_house, "Delegate.")
+    chat_house.model.wait_until(lambda: len(cast.heard["main"]) == 5)
+    ended = "SELECT 1 FROM turn WHERE actor_id = 'main' AND outcome = 'success'"
+    chat_house.model.wait_until(lambda: bool(chat_house.rows(ended)))
+    assert "You are repeating yourself" in cast.news("main", 4)  # in the place of the third wait
+    assert len(cast.heard["main"]) == 5
+    chat_house.model.release("slow")
+    assert end(process).text == "Heard."
+    assert_sound(chat_house)
+
+
 def test_who_has_nobody_to_wait_for_is_told_so_at_once(chat_house: Household) -> None:
     cast = Cast([[spawn("scout"), WAIT], WAIT, "Done."], scout=[report()])
     chat_house.play(cast)

@@ -52,6 +52,8 @@ class Step(Struct, frozen=True):
     tokens: int
     invalid_calls: int
     """Calls that could not be read."""
+    wait_until: int | None = None
+    """It asked to wait for mail until then (milliseconds since the epoch)."""
 
 
 class _LoopedError(Exception):
@@ -108,6 +110,7 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
     """Take the step that `plan` describes. Cancellation closes the request and stops its tools."""
     recorder = Recorder(world.database, world.bus, memory.claim, plan.info)
     memory.recorder = recorder
+    memory.wait_until = None  # what an earlier step asked for is over, granted or not
     await recorder.begin()
     attempts = _Attempts(plan.request.model)
     try:
@@ -132,7 +135,8 @@ async def _taken(
     calls = await run_calls(world, memory, plan, recorder)
     if plan.answer is not None and plan.answer.answer is not None:
         recorder.info = msgspec.structs.replace(recorder.info, structured=plan.answer.answer.value)
-    return _completed(recorder, attempts, finish, calls)
+    step = _completed(recorder, attempts, finish, calls)
+    return msgspec.structs.replace(step, wait_until=memory.wait_until)
 
 
 async def _stream(

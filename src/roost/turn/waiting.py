@@ -12,7 +12,7 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox import store as inbox
 from roost.inbox.models import Letter, NoteBody
-from roost.turn.intake import intake
+from roost.turn.intake import Taken, received, take
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Wait
 from roost.turn.policies.waiting import NOBODY
@@ -40,9 +40,8 @@ async def wait_for_mail(world: World, memory: Memory, wait: Wait) -> Facts:
                 await asyncio.wait_for(news.batch(), max(0.01, min(left, POLL_SECONDS)))
             except TimeoutError:
                 continue
-    memory.wait_until = None
-    await world.database.write(lambda tx: _go_on(tx, memory, wait))
-    return await intake(world, memory)
+    taken = await world.database.write(lambda tx: _go_on(tx, memory, wait))
+    return received(world, memory, taken)
 
 
 def _is_over(db: Reader, memory: Memory, wait: Wait) -> bool:
@@ -54,8 +53,8 @@ def _is_over(db: Reader, memory: Memory, wait: Wait) -> bool:
     )
 
 
-def _go_on(tx: Transaction, memory: Memory, wait: Wait) -> None:
-    """Note that the actor waits no longer; if nobody wrote, tell it so."""
+def _go_on(tx: Transaction, memory: Memory, wait: Wait) -> Taken:
+    """Let the actor wait no longer, and deliver what came; if nobody wrote, tell it so."""
     actor = check_fence(tx, memory.claim)
     address = memory.claim.address
     set_waiting(tx, memory.claim, None)
@@ -70,3 +69,4 @@ def _go_on(tx: Transaction, memory: Memory, wait: Wait) -> None:
             key=f"wait:{memory.claim.turn.id}:{wait.until}",
         )
         send(tx, letter)
+    return take(tx, memory)
