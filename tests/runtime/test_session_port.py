@@ -16,12 +16,16 @@ from roost.actors import peers
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Budgets, Claim
 from roost.core.errors import ConflictError, NotFoundError, StaleFenceError, UsageError
+from roost.db.transaction import Transaction
 from roost.events.types import Event
 from roost.permissions.forwarding import director
+from roost.runtime.session_port import SessionPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName
-from roost.tools.session_port import Opened, SessionOrder, SessionPort
+from roost.tools.session_port import Opened, SessionOrder
 from roost.turn.world import Caller
+from roost.workspace import worktrees
+from roost.workspace.worktrees import Removal, Worktree
 from scripted_model.scenario import scenario
 
 
@@ -324,5 +328,40 @@ def test_a_turn_that_was_lost_changes_nothing_in_the_sessions_below(tmp_path: Pa
                 await call
         view = await head.port.status(one)
         assert (view.actor.agent, view.actor.status, view.actor.turns) == ("build", "idle", 1)
+
+    directing(tmp_path, play)
+
+
+def test_a_stop_while_an_unused_tree_is_removed_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def play(head: Head) -> None:
+        await head.create(topic="it")
+        begun, may_go = asyncio.Event(), asyncio.Event()
+        route, remove = SessionPort._route, worktrees.remove
+        first = True
+
+        def routed(self: SessionPort, tx: Transaction, key: str, task: str) -> Opened | None:
+            nonlocal first
+            if first:  # as if the topic was taken only while the tree was made
+                first = False
+                return None
+            return route(self, tx, key, task)
+
+        async def removed(repository: Path, tree: Worktree) -> Removal:
+            begun.set()
+            await may_go.wait()
+            return await remove(repository, tree)
+
+        monkeypatch.setattr(SessionPort, "_route", routed)
+        monkeypatch.setattr(worktrees, "remove", removed)
+        task = asyncio.create_task(head.create(topic="it", isolate=True))
+        await begun.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        may_go.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert head.trees == []
 
     directing(tmp_path, play)

@@ -28,10 +28,10 @@ from roost.permissions import asks, gate
 from roost.permissions.asks import Ask
 from roost.permissions.models import Reply
 from roost.runtime.attachments import Attachments
+from roost.runtime.deleting import delete_session
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
-from roost.runtime.session_trees import delete_session
 from roost.runtime.titles import Titles
 from roost.runtime.transcripts import Transcripts
 from roost.runtime.worlds import Worlds

@@ -18,6 +18,7 @@ from roost.actors.peers import EVERY_CHILD, Peer, topic_key
 from roost.actors.spawn import Brief, spawn_peer
 from roost.context.agents import DEFAULT_AGENT, Agent
 from roost.core.errors import NotFoundError, RoostError, UsageError
+from roost.core.finishing import see_through
 from roost.core.ids import new_id
 from roost.core.text import clean
 from roost.db.database import Database
@@ -27,12 +28,12 @@ from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions import asks, forwarding
 from roost.runtime.actor_port import ActorPort
+from roost.runtime.isolate import UNDO_SECONDS, IsolatedPlace, isolate, tidy, undo
 from roost.runtime.model_names import ModelNames
 from roost.runtime.posting import post
 from roost.runtime.project import Project, Projects
 from roost.runtime.session_ask import ask_session
 from roost.runtime.session_join import join
-from roost.runtime.session_tree import IsolatedPlace, isolate, see_through, tidy, undo
 from roost.runtime.session_views import (
     children,
     find_child,
@@ -128,7 +129,8 @@ class SessionPort:
         try:
             opened = await asyncio.shield(making)
         except asyncio.CancelledError:
-            await see_through(self._stopped(making, plan))
+            undone = self._stopped(making, plan)
+            await see_through(undone, "a session was not undone", seconds=UNDO_SECONDS)
             raise
         except BaseException:
             await undo(plan.place)

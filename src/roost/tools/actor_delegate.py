@@ -1,11 +1,11 @@
 """Starts other actors: goes on at once (`spawn`), or holds the call until the turn ends (`run`)."""
 
 import asyncio
-import logging
 from collections.abc import Coroutine
 from typing import Any, Final
 
 from roost.core.errors import UsageError
+from roost.core.finishing import see_through
 from roost.core.text import clean, cut
 from roost.permissions.models import PermissionRequest
 from roost.tools import actor_words
@@ -15,7 +15,6 @@ from roost.tools.answer_format import answer_format
 from roost.tools.contract import ToolContext, ToolError, ToolOutput
 from roost.tools.output import cap
 
-logger = logging.getLogger(__name__)
 STOP_SECONDS: Final = 10.0
 """How long a call that was stopped takes care of stopping what it had started."""
 _PROMPT_SHOWN: Final = 2_000
@@ -43,7 +42,7 @@ async def run(order: Run, context: ToolContext) -> ToolOutput:
     try:
         return await _result(order, child, context)
     except asyncio.CancelledError:
-        await _see_through(context.actors.cancel(child.actor_id, "forced"))
+        await _stopped(context.actors.cancel(child.actor_id, "forced"))
         raise
 
 
@@ -65,7 +64,7 @@ async def _made(order: Order, context: ToolContext, title: str, *, background: b
     try:
         child = await asyncio.shield(making)
     except asyncio.CancelledError:
-        await _see_through(_unmade(context.actors, making))
+        await _stopped(_unmade(context.actors, making))
         raise
     context.progress(title, _metadata(order, child))
     return child
@@ -149,18 +148,7 @@ def _metadata(order: Order, child: Spawned) -> dict[str, Any]:
     return {**found, "command": clean(order.command)} if order.command else found
 
 
-async def _see_through(work: Coroutine[Any, Any, object]) -> None:
-    """Let `work` end although the caller is being stopped, for `STOP_SECONDS` at most."""
-    loop = asyncio.get_running_loop()
-    task = loop.create_task(work)
-    end = loop.time() + STOP_SECONDS
-    while not task.done() and (left := end - loop.time()) > 0:
-        try:
-            await asyncio.wait({task}, timeout=left)
-        except asyncio.CancelledError:
-            continue  # it is stopped already, and raises the first of these when this is done
-    if not task.done():
-        task.cancel()
-        logger.warning("an actor that was to be stopped with its caller could not be reached")
-    elif not task.cancelled() and (error := task.exception()) is not None:
-        logger.warning("an actor could not be stopped with its caller: %s", error)
+async def _stopped(work: Coroutine[Any, Any, object]) -> None:
+    """Let an actor be stopped although the call that started it is being stopped itself."""
+    what = "an actor was not stopped with its caller"
+    await see_through(work, what, seconds=STOP_SECONDS)

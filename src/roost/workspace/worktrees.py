@@ -9,14 +9,14 @@ import asyncio
 import re
 import shutil
 import unicodedata
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from roost.core.errors import ConflictError, UsageError
 from roost.core.failpoints import failpoint
+from roost.core.finishing import see_through
 from roost.workspace.git import Git, GitAnswer, ask_git
 from roost.workspace.git_folder import repository_of
 
@@ -129,7 +129,7 @@ async def _attempt(repo: "_Repository", directory: Path, branch: str, commit: st
     try:
         answer = await repo.run("branch", "--no-track", branch, commit)
         if answer.code != 0 and await repo.commit_of(f"refs/heads/{branch}"):
-            await _see_through(asyncio.to_thread(directory.rmdir))
+            await see_through(asyncio.to_thread(directory.rmdir), f"{directory} stays")
             return False
         _require(answer, f"the branch {branch} cannot be made")
         owned = True
@@ -142,7 +142,9 @@ async def _attempt(repo: "_Repository", directory: Path, branch: str, commit: st
         if await Git(directory, timeout=_ASKING).head() != commit:
             raise UsageError(f"git made no whole working tree in {directory}")
     except BaseException:
-        await _see_through(_unmade(repo, directory, branch if owned else None, commit))
+        undone = _unmade(repo, directory, branch if owned else None, commit)
+        what = f"the working tree {directory} was not undone"
+        await see_through(undone, what, seconds=_MAKING)
         raise
     return True
 
@@ -310,14 +312,3 @@ def _require(answer: GitAnswer, what: str) -> None:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-async def _see_through(work: Coroutine[Any, Any, object]) -> None:
-    """Let `work` end although the caller is being cancelled."""
-    task = asyncio.ensure_future(work)
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                return

@@ -20,7 +20,7 @@ from roost.core.errors import BusyError, UsageError
 from roost.core.text import terminal_safe
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
-from roost.runtime.session_trees import remove_empty, require_nothing_held, trees_within
+from roost.runtime.deleting import remove_empty, require_nothing_held, trees_within
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
 

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Coroutine
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
+from roost.core.finishing import see_through
 from roost.workspace import worktrees
 from roost.workspace.git import Git
 from roost.workspace.git_folder import repository_of
@@ -17,6 +18,8 @@ from roost.workspace.worktrees import Worktree
 logger = logging.getLogger(__name__)
 UNUSED_SECONDS: Final = 24 * 3600
 """How long a tree without a session is left for whoever is just making one."""
+UNDO_SECONDS: Final = 600.0
+"""How long a tree that nobody works in after all may take to go, as one of many files does."""
 _WORDS: Final = """\
 You work in a git working tree of your own: {directory}, on the branch {branch}, made from {base}. \
 Change files there and nowhere else, and commit your work on this branch: only what is committed \
@@ -101,21 +104,13 @@ async def undo(place: IsolatedPlace | None) -> None:
     """Remove a tree that nobody works in after all, although the caller may be being stopped."""
     if place is None:
         return
-    await see_through(_removed(place))
+    tree = place.tree.directory
+    await see_through(
+        _removed(place), f"the unused working tree {tree} stays", seconds=UNDO_SECONDS
+    )
 
 
 async def _removed(place: IsolatedPlace) -> None:
     removal = await worktrees.remove(place.repository, place.tree)
     if not removal.removed:
         logger.warning("the unused working tree %s stays: %s", place.tree.directory, removal.reason)
-
-
-async def see_through(work: Coroutine[Any, Any, None]) -> None:
-    """Let `work` end although the caller is being stopped."""
-    task = asyncio.ensure_future(work)
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                return
