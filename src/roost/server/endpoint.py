@@ -76,6 +76,11 @@ class Call(Generic[Q, B]):
         """
         return await self.service.session(self.path["sessionID"])
 
+    def count_prompt(self) -> None:
+        """Note that whoever asks leaves a prompt. Raises `TooManyError`."""
+        client = self.request.client
+        self.service.count_prompt(client.host if client else "socket")
+
 
 class Reply(Generic[T]):
     """An answer with headers."""

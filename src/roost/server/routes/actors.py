@@ -1,4 +1,4 @@
-"""What Roost adds: the actors of a session, their turns, and the queue of an actor."""
+"""The actors of a session: how each stands, its turns, a stop, a prompt; all that are at work."""
 
 from typing import Final
 
@@ -6,23 +6,37 @@ from msgspec import Struct
 
 from roost.actors import store as actors
 from roost.actors import turn_store
-from roost.actors.models import Actor, Turn
-from roost.core.errors import NotFoundError, UsageError
+from roost.actors.cancel import stop
+from roost.actors.models import Actor, CancelMode, Turn
+from roost.actors.view import ActorView, view
+from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader
-from roost.inbox.conversation import find_row
-from roost.inbox.models import InboxRow, PromptBody
-from roost.runtime.attachments import Attachments
-from roost.runtime.models import PromptInput, PromptInputPart
+from roost.inbox.models import Address
+from roost.runtime.models import PromptInput
 from roost.server.endpoint import ActorQuery, Call, Endpoint, NoQuery, endpoint
-from roost.server.prompting import check_ids
-from roost.server.wire import MailView, mail_view
-from roost.sessions.models import Session
+from roost.server.prompting import leave
 
 
-class EditBody(Struct, frozen=True):
-    """What a queued prompt is to say instead."""
+class StopQuery(Struct, frozen=True):
+    """How it is to stop. `graceful`: it may say in one last step how far it came."""
 
-    parts: tuple[PromptInputPart, ...]
+    mode: CancelMode = "graceful"
+    tree: bool = False
+    """With all that is at work below it; otherwise only with those that it waits for."""
+
+
+class AcceptedView(Struct, frozen=True, rename=wire_name):
+    """A prompt that is stored and will be heard."""
+
+    message_id: str
+    inbox_id: str
+    new: bool
+    """False when the same prompt had been accepted before."""
+
+
+async def _address(call: Call[StopQuery, None] | Call[NoQuery, None]) -> Address:
+    session = await call.session()
+    return Address(session.id, call.path["actorID"])
 
 
 async def list_actors(call: Call[NoQuery, None]) -> list[Actor]:
@@ -31,57 +45,95 @@ async def list_actors(call: Call[NoQuery, None]) -> list[Actor]:
     return await call.service.runtime.database.read(lambda db: actors.of_session(db, session.id))
 
 
-async def list_turns(call: Call[ActorQuery, None]) -> list[Turn]:
-    """The turns of an actor, the oldest first."""
+async def list_actor_views(call: Call[NoQuery, None]) -> list[ActorView]:
+    """How the actors of a session stand, in the order they were registered."""
     session = await call.session()
 
-    def read(db: Reader) -> list[Turn]:
-        actor = actors.named(db, session.id, call.query.agent_id)
-        return turn_store.turns_of(db, actor.address)
+    def read(db: Reader) -> list[ActorView]:
+        return [view(db, actor) for actor in actors.of_session(db, session.id)]
 
     return await call.service.runtime.database.read(read)
 
 
-async def list_queue(call: Call[ActorQuery, None]) -> list[MailView]:
-    """What waits for an actor, in the order it will be heard."""
+async def get_actor(call: Call[NoQuery, None]) -> ActorView:
+    """How an actor stands, with its last words."""
+    address = await _address(call)
+    return await call.service.runtime.database.read(
+        lambda db: view(db, actors.get(db, address), with_result=True)
+    )
+
+
+async def list_actor_turns(call: Call[NoQuery, None]) -> list[Turn]:
+    """The turns of an actor, the oldest first, with how each came out and what it used."""
+    return await _turns(call, call.path["actorID"])
+
+
+async def list_turns(call: Call[ActorQuery, None]) -> list[Turn]:
+    """The same of the actor that is named, or of the one that fronts the session."""
+    return await _turns(call, call.query.agent_id)
+
+
+async def _turns(
+    call: Call[NoQuery, None] | Call[ActorQuery, None], actor_id: str | None
+) -> list[Turn]:
     session = await call.session()
-    rows = await call.service.runtime.queue(session.id, call.query.agent_id)
-    return list(map(mail_view, rows))
+
+    def read(db: Reader) -> list[Turn]:
+        return turn_store.turns_of(db, actors.named(db, session.id, actor_id).address)
+
+    return await call.service.runtime.database.read(read)
 
 
-async def edit_queued(call: Call[NoQuery, EditBody]) -> MailView:
-    """Replace what a queued prompt says. 409 once it was heard."""
+async def abort_actor(call: Call[StopQuery, None]) -> bool:
+    """Stop an actor, whether it runs or is to run. False: there was nothing to stop.
+
+    Its parent is told. Afterwards only a person or its parent wakes it.
+    """
+    address = await _address(call)
+    query = call.query
+    return bool(
+        await call.service.runtime.database.write(
+            lambda tx: stop(tx, address, query.mode, tree=query.tree, due=True)
+        )
+    )
+
+
+async def message_actor(call: Call[NoQuery, PromptInput]) -> AcceptedView:
+    """Leave a prompt with an actor, busy or not. Once this answers it is stored.
+
+    A busy actor hears it at its next step. Sources that send too many get 429 and `Retry-After`.
+    """
     session = await call.session()
-    row = await _row(call, session)
-    if not isinstance(row.body, PromptBody):
-        raise UsageError(f"{row.id} is not a prompt")
-    given = PromptInput(parts=call.body.parts)
-    check_ids(given)
-    project = await call.service.runtime.project_of(session.id)
-    place = Attachments(session.id, row.body.message_id, project.directory, project.guard)
-    changed = await call.service.runtime.edit(row.id, await place.parts(given))
-    return mail_view(changed)
+    call.count_prompt()
+    accepted = await leave(call.service.runtime, session.id, call.path["actorID"], call.body)
+    return AcceptedView(accepted.message_id, accepted.inbox_id, accepted.new)
 
 
-async def withdraw_queued(call: Call[NoQuery, None]) -> MailView:
-    """Take back what is queued. 409 once it was heard."""
-    session = await call.session()
-    row = await _row(call, session)
-    return mail_view(await call.service.runtime.withdraw(row.id))
+async def list_at_work(call: Call[NoQuery, None]) -> list[ActorView]:
+    """The actors that run or are to run, in all sessions of the folders the server is open for."""
+    database = call.service.runtime.database
+    restless = await database.read(actors.restless)
+    served = [one for one in restless if await _is_served(call, one.session_id)]
+
+    def read(db: Reader) -> list[ActorView]:
+        found = [actors.find(db, address) for address in served]
+        return [view(db, one) for one in found if one is not None and one.status != "idle"]
+
+    return await database.read(read)
 
 
-async def _row(call: Call[NoQuery, EditBody] | Call[NoQuery, None], session: Session) -> InboxRow:
-    inbox_id = call.path["inboxID"]
-    row = await call.service.runtime.database.read(lambda db: find_row(db, session.id, inbox_id))
-    if row is None:
-        raise NotFoundError(f"there is no message {inbox_id} in the queue of {session.id}")
-    return row
+async def _is_served(call: Call[NoQuery, None], session_id: str) -> bool:
+    place = await call.service.directories.place(session_id)
+    return place is not None and place.served
 
 
 ROUTES: Final[tuple[Endpoint, ...]] = (
+    endpoint("GET", "/actor", list_at_work, scoped=False),
     endpoint("GET", "/session/{sessionID}/actors", list_actors),
     endpoint("GET", "/session/{sessionID}/turns", list_turns),
-    endpoint("GET", "/session/{sessionID}/queue", list_queue),
-    endpoint("PATCH", "/session/{sessionID}/queue/{inboxID}", edit_queued),
-    endpoint("DELETE", "/session/{sessionID}/queue/{inboxID}", withdraw_queued),
+    endpoint("GET", "/session/{sessionID}/actor", list_actor_views),
+    endpoint("GET", "/session/{sessionID}/actor/{actorID}", get_actor),
+    endpoint("GET", "/session/{sessionID}/actor/{actorID}/turn", list_actor_turns),
+    endpoint("POST", "/session/{sessionID}/actor/{actorID}/abort", abort_actor),
+    endpoint("POST", "/session/{sessionID}/actor/{actorID}/message", message_actor),
 )

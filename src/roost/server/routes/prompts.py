@@ -63,8 +63,7 @@ async def prompt_async(call: Call[ActorQuery, PromptInput]) -> None:
     """
     session = await call.session()
     check_ids(call.body)
-    client = call.request.client
-    call.service.count_prompt(client.host if client else "socket")
+    call.count_prompt()
     await leave(call.service.runtime, session.id, call.query.agent_id, call.body)
 
 

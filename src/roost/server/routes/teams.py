@@ -124,8 +124,7 @@ async def message_team(call: Call[NoQuery, TeamMessageBody]) -> Receipts:
     body = call.body
     for member in team.receivers(body.role, None):
         await call.service.session(member.session_id)
-    client = call.request.client
-    call.service.count_prompt(client.host if client else "socket")
+    call.count_prompt()
     told = await prompt_team(
         call.service.runtime, team.id, body.text, role=body.role, directory=call.directory
     )
