@@ -353,7 +353,8 @@ def test_a_message_is_heard_or_gone_but_never_both(arena: Arena, how: str) -> No
             if how == "withdraw":
                 return one.do(lambda tx: changes.withdraw(tx, row_id))
             later = now_ms() + 1_000
-            return one.do(lambda tx: expire_unread(tx, "/somewhere", later, 100))
+            where = one.actors()[0].session_id
+            return one.do(lambda tx: expire_unread(tx, where, later, 100))
 
         heard, _ = arena.race(lambda one, c=claim: one.take(c), undo)
         row = stage.read(lambda db, i=sent.id: inbox.get(db, i))

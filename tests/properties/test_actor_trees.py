@@ -338,12 +338,12 @@ class Family(RuleBasedStateMachine):
     def let_the_oldest_expire(self) -> None:
         """Nobody has read it for too long; whoever sent it is told, and nobody else is hurt."""
         queued = [row for row in self.stage.rows() if row.state == "queued"]
-        later = now_ms() + 1_000
-        there = "/somewhere"
-        assert self.stage.do(lambda tx: expire_unread(tx, there, later, 1)) == bool(queued)
-        if queued:
-            oldest = next(row for row in self.stage.rows() if row.id == queued[0].id)
-            assert oldest.state == "expired"
+        if not queued:
+            return
+        later, there = now_ms() + 1_000, queued[0].receiver.session_id
+        assert self.stage.do(lambda tx: expire_unread(tx, there, later, 1)) == 1
+        oldest = next(row for row in self.stage.rows() if row.id == queued[0].id)
+        assert oldest.state == "expired"
 
     # What must hold
 

@@ -1,37 +1,40 @@
 """What becomes of what is old: mail that nobody reads expires, sessions nobody uses are removed.
 
-The SQL of both, with `roost.inbox.aged`. Times are milliseconds since the epoch.
+Times are milliseconds since the epoch.
 """
 
-from typing import Final
-
-from roost.actors import store
+from roost.actors import peers, store
 from roost.actors.claim import rest
 from roost.actors.limits import HOPS
 from roost.actors.send import send
 from roost.core.failpoints import failpoint
-from roost.db.transaction import Reader, Transaction
+from roost.db.transaction import Transaction
 from roost.inbox import aged, changes
 from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow, Letter
 from roost.inbox.notices import NoticeBody
+from roost.sessions import aged as sessions_aged
 from roost.sessions import store as sessions
 
 
-def expire_unread(tx: Transaction, directory: str, before: int, limit: int) -> int:
-    """Let at most `limit` rows expire that have been queued since `before`; how many there were.
+def expire_unread(
+    tx: Transaction, session_id: str, before: int, limit: int, *, hops: int = HOPS
+) -> int:
+    """Let at most `limit` rows of a session expire that have been queued since `before`; how many
+    there were.
 
-    Whoever sent one is told, unless it was the runtime's own news.
+    Whoever sent one is told, unless it was the runtime's own news; `hops` is how many messages in
+    a row may wake somebody.
     """
-    rows = aged.unread(tx, directory, before, limit)
+    rows = aged.unread(tx, session_id, before, limit)
     for row in rows:
         if changes.expire(tx, row):
-            _tell_sender(tx, row)
+            _tell_sender(tx, row, hops)
             _let_rest(tx, row)
     return len(rows)
 
 
-def _tell_sender(tx: Transaction, row: InboxRow) -> None:
+def _tell_sender(tx: Transaction, row: InboxRow, hops: int) -> None:
     sender, receiver = row.sender, store.find(tx, row.receiver)
     if row.kind not in {"message", "brief"} or sender is None or receiver is None:
         return
@@ -51,7 +54,7 @@ def _tell_sender(tx: Transaction, row: InboxRow) -> None:
         body=body,
         sender=row.receiver,
         key=f"expired:{row.id}",
-        wake=row.hops < HOPS,
+        wake=row.hops < hops,
         hops=row.hops + 1,
     )
     send(tx, letter)
@@ -65,31 +68,24 @@ def _let_rest(tx: Transaction, row: InboxRow) -> None:
         rest(tx, actor)
 
 
-_UNUSED: Final = (
-    "updated < ? AND NOT EXISTS (SELECT 1 FROM session b WHERE b.parent_id = session.id)"
-    " AND NOT EXISTS (SELECT 1 FROM actor WHERE session_id = session.id AND status != 'idle')"
-    " AND NOT EXISTS (SELECT 1 FROM peer WHERE session_id = session.id AND worktree IS NOT NULL)"
-)
-
-
-def unused(db: Reader, directory: str, before: int, limit: int) -> list[str]:
-    """Sessions of a directory that nobody has used since `before`, the oldest first.
-
-    One that works, has sessions below it, or has a working tree of its own is in use.
+def remove_history(tx: Transaction, session_id: str, before: int, limit: int) -> int:
+    """Delete mail of a session as `roost.inbox.aged.remove_history` does, but for what turns that
+    still run have taken up.
     """
-    sql = f"SELECT id FROM session WHERE directory = ? AND {_UNUSED} ORDER BY updated LIMIT ?"
-    return [row["id"] for row in db.all(sql, (directory, before, limit))]
+    at_work = store.not_idle(tx, session_id)
+    turns = [one.current_turn for one in at_work if one.current_turn is not None]
+    return aged.remove_history(tx, session_id, before, limit, but_of=turns)
 
 
 def remove_if_unused(tx: Transaction, session_id: str, before: int) -> bool:
-    """Remove a session with all that belongs to it, unless it is in use by now."""
-    if tx.one(f"SELECT 1 FROM session WHERE id = ? AND {_UNUSED}", (session_id, before)) is None:
+    """Remove a session that nobody has used since `before`, with all that belongs to it.
+
+    One that works, has sessions below it, or has a working tree of its own is in use.
+    """
+    peer = peers.find(tx, session_id)
+    in_use = store.not_idle(tx, session_id) or (peer is not None and peer.worktree is not None)
+    if in_use or not sessions_aged.is_unused(tx, session_id, before):
         return False
     sessions.delete(tx, session_id)
     failpoint("retention.session")
     return True
-
-
-def directories(db: Reader) -> list[str]:
-    """Every directory that has sessions."""
-    return [row["directory"] for row in db.all("SELECT DISTINCT directory FROM session")]

@@ -7,8 +7,7 @@ from roost.actors.models import Actor, CancelMode
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
-from roost.inbox import changes
-from roost.inbox import store as inbox
+from roost.inbox import changes, waiting
 from roost.inbox.models import Address
 from roost.sessions import store as sessions
 
@@ -77,7 +76,7 @@ def stop(
     runs = actor.status == "running"
     if turn_id is not None and not (runs and actor.current_turn == turn_id):
         return []
-    ends_unheard = actor.status == "pending" and (due or inbox.has_brief(tx, address))
+    ends_unheard = actor.status == "pending" and (due or waiting.has_brief(tx, address))
     if not ends_unheard:
         hold(tx, address)
     own = [_mark(tx, actor, mode)] if runs or ends_unheard else []

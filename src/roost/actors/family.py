@@ -1,11 +1,14 @@
 """The SQL of who spawned whom: numbers for ids, children, descendants, the running ones."""
 
+import math
 from collections.abc import Collection
 from typing import Final
 
+from roost.actors import teams
 from roost.actors.models import Actor
 from roost.actors.store import actor_from_row, find
 from roost.db.transaction import Reader, Transaction
+from roost.inbox import waiting
 from roost.inbox.models import Address
 
 _GENERATIONS: Final = 100
@@ -95,11 +98,7 @@ def has_company(db: Reader, actor: Actor) -> bool:
     """
     if actor.parent is not None or descendants(db, actor.address, at_work=True):
         return True
-    member = db.one(
-        "SELECT 1 FROM team_member WHERE session_id = ? AND actor_id = ? LIMIT 1",
-        (actor.session_id, actor.actor_id),
-    )
-    return member is not None
+    return teams.is_member(db, actor.address)
 
 
 def running_subagents(db: Reader, session_id: str, *, besides: Address) -> int:
@@ -117,14 +116,12 @@ def pending_subagents(db: Reader, session_id: str) -> list[Address]:
     mail was taken back, which will not run.
     """
     rows = db.all(
-        "SELECT session_id, actor_id, (SELECT min(i.seq) FROM inbox i"
-        " WHERE i.receiver_session = a.session_id AND i.receiver_actor = a.actor_id"
-        " AND i.state = 'queued' AND i.wake = 1) AS since FROM actor a"
-        " WHERE session_id = ? AND status = 'pending' AND mode = 'subagent'"
-        " ORDER BY since IS NULL, since",
+        "SELECT session_id, actor_id FROM actor"
+        " WHERE session_id = ? AND status = 'pending' AND mode = 'subagent'",
         (session_id,),
     )
-    return [Address(row["session_id"], row["actor_id"]) for row in rows]
+    found = [Address(row["session_id"], row["actor_id"]) for row in rows]
+    return sorted(found, key=lambda one: waiting.first_waking(db, one) or math.inf)
 
 
 def pending_in(db: Reader, sessions: Collection[str]) -> list[Address]:

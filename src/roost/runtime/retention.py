@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.actors import aged as actors_aged
-from roost.config.models import RetentionConfig
+from roost.config.models import Config
 from roost.config.paths import Paths
 from roost.core.clock import now_ms
 from roost.core.errors import RoostError
@@ -21,6 +21,7 @@ from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.inbox import aged as inbox_aged
 from roost.runtime.project import Projects
+from roost.sessions import aged as sessions_aged
 from roost.tools.output import Keep, sweep
 
 logger = logging.getLogger(__name__)
@@ -30,6 +31,7 @@ LOOK_SECONDS: Final = 300.0
 ROWS: Final = 200
 """Rows that one transaction changes: nobody waits long for it."""
 _DAY: Final = 24 * 3_600
+_Change = Callable[[Transaction, str, int, int], int]
 
 
 class Retention:
@@ -73,43 +75,50 @@ class Retention:
 
     async def apply(self) -> None:
         """Remove all that is old enough now. Raises `StorageError` or `OSError`."""
-        for directory in await self._database.read(actors_aged.directories):
+        for directory in await self._database.read(sessions_aged.directories):
             await self._in_directory(directory, await self._config_of(Path(directory)))
-        own = await self._config_of(self._paths.data)
+        own = (await self._config_of(self._paths.data)).retention
         if own.outputs is not None:
             keep = Keep(seconds=own.outputs * _DAY)
             await asyncio.to_thread(sweep, self._paths.data / "outputs", keep)
 
-    async def _config_of(self, directory: Path) -> RetentionConfig:
+    async def _config_of(self, directory: Path) -> Config:
         for place in (directory, self._paths.data):
             try:
-                return (await self._projects.open(place)).loaded.config.retention
+                return (await self._projects.open(place)).loaded.config
             except RoostError:
                 continue
-        return RetentionConfig()
+        return Config()
 
-    async def _in_directory(self, directory: str, keep: RetentionConfig) -> None:
-        now = now_ms()
+    async def _in_directory(self, directory: str, config: Config) -> None:
+        now, keep = now_ms(), config.retention
+        hops = ActorLimits.of(config.actors).hops
+        here = await self._database.read(lambda db: sessions_aged.ids_in(db, directory))
         if keep.queued is not None:
             unread = now - keep.queued * _DAY * 1000
-            await self._while_many(
-                lambda tx: actors_aged.expire_unread(tx, directory, unread, ROWS)
-            )
+            found = await self._database.read(lambda db: inbox_aged.with_unread(db, unread))
+            expire = partial(actors_aged.expire_unread, hops=hops)
+            await self._in_sessions(here.intersection(found), expire, unread)
         if keep.inbox is not None:
             ended = now - keep.inbox * _DAY * 1000
-            await self._while_many(lambda tx: inbox_aged.remove_history(tx, directory, ended, ROWS))
+            found = await self._database.read(lambda db: inbox_aged.with_history(db, ended))
+            await self._in_sessions(here.intersection(found), actors_aged.remove_history, ended)
         if keep.sessions is not None:
             await self._sessions(directory, now - keep.sessions * _DAY * 1000)
 
-    async def _while_many(self, change: Callable[[Transaction], int]) -> None:
-        """Do as much as one transaction may, and again as long as there is as much to do."""
-        while await self._database.write(change) >= ROWS:
-            continue
+    async def _in_sessions(self, ids: set[str], change: _Change, before: int) -> None:
+        """Change as much as one transaction may, and again as long as there is as much to do."""
+        for session_id in ids:
+            while (
+                await self._database.write(lambda tx, one=session_id: change(tx, one, before, ROWS))
+                >= ROWS
+            ):
+                continue
 
     async def _sessions(self, directory: str, before: int) -> None:
         """One session a transaction; those above it are seen once those below it are gone."""
         while found := await self._database.read(
-            lambda db: actors_aged.unused(db, directory, before, ROWS)
+            lambda db: sessions_aged.unused(db, directory, before)
         ):
             removed = [
                 await self._database.write(
