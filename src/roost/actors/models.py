@@ -144,6 +144,11 @@ class Progress(Struct, frozen=True):
     cost: float = 0.0
     """US dollars."""
 
+    def plus(self, tokens: int, cost: float, *, invalid_calls: int = 0) -> "Progress":
+        """The progress after one more step."""
+        budgets = self.budgets.spend(tokens=tokens, cost=cost, invalid_calls=invalid_calls)
+        return Progress(budgets, self.steps + 1, self.tokens + tokens, self.cost + cost)
+
 
 class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """From waking to idle. Outcomes live here, never on the actor."""

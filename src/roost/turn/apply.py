@@ -2,12 +2,13 @@
 transaction.
 """
 
+import asyncio
 from typing import assert_never
 
 import msgspec
 
 from roost.actors import trees
-from roost.actors.models import Ending, Outcome, Settled
+from roost.actors.models import Ending, Outcome, Progress, Settled
 from roost.actors.send import send
 from roost.actors.settle import settle
 from roost.actors.store import check_fence, save_progress, set_waiting, tell_error
@@ -26,8 +27,6 @@ from roost.turn.world import World
 
 STOPPED = MessageError("MessageAbortedError", {"message": "Stopped by the user"})
 ENDED = MessageError("MessageAbortedError", {"message": "The process was asked to end"})
-
-
 OUT_OF_TIME = MessageError("LimitError", {"message": "Stopped by the limit of time of this turn"})
 
 
@@ -46,7 +45,7 @@ async def apply(
     given back, to be waited for. `gated`: the actor owes a report. `finalize`: after a good end
     the turn goes on once its result is delivered.
     """
-    _account(memory, step, action)
+    used = _used(memory.progress, step, action)
     last = _seen(step, action)
 
     def store(tx: Transaction) -> Settled | Taken | Wait:
@@ -56,14 +55,19 @@ async def apply(
             step.store(tx)
         if last is not None:
             transcript.update_message(tx, last.info)
-        save_progress(tx, memory.claim, memory.progress)
+        save_progress(tx, memory.claim, used)
         if step is not None:
             trees.charge(tx, memory.claim, step.tokens, step.cost)
         failpoint("apply.stored")
         result = _carry_out(tx, memory, action, gated=gated, finalize=finalize)
-        return take(tx, memory) if result == "more" else result
+        return take(tx, memory, used) if result == "more" else result
 
-    result = await world.database.write(store)
+    try:
+        result = await world.database.write(store)
+    except asyncio.CancelledError:
+        memory.progress = used  # the transaction runs to its end without us
+        raise
+    memory.progress = used
     failpoint("apply.committed")
     if step is not None:
         memory.extend([last or step.outcome.message])
@@ -71,19 +75,19 @@ async def apply(
     return received(world, memory, result) if isinstance(result, Taken) else result
 
 
-def _account(memory: Memory, step: Step | None, action: Action) -> None:
-    """Add up what was used."""
+def _used(before: Progress, step: Step | None, action: Action) -> Progress:
+    """What the turn has used with `step` and `action`."""
+    progress = before
     if step is not None:
-        memory.steps += 1
-        memory.tokens += step.tokens
-        memory.cost += step.cost
-        memory.budgets = memory.budgets.spend(
-            tokens=step.tokens, cost=step.cost, invalid_calls=step.invalid_calls
-        )
+        progress = progress.plus(step.tokens, step.cost, invalid_calls=step.invalid_calls)
+    spend = None
     if isinstance(action, Inject):
-        memory.budgets = memory.budgets.spend(**{action.policy: 1})
-    elif isinstance(action, Sample) and action.spend:
-        memory.budgets = memory.budgets.spend(**{action.spend: 1})
+        spend = action.policy
+    elif isinstance(action, Sample):
+        spend = action.spend
+    if spend is None:
+        return progress
+    return msgspec.structs.replace(progress, budgets=progress.budgets.spend(**{spend: 1}))
 
 
 def _seen(step: Step | None, action: Action) -> Message | None:

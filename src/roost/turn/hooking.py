@@ -80,17 +80,20 @@ async def finalize(world: World, memory: Memory) -> Facts | Settled:
     report = await world.hooks.post_stop(await _post_stop(world, memory, turn))
     await _tell(world, memory, report)
 
+    used = memory.progress
+    if report.reason and not waits:
+        spent = used.budgets.spend(**{POST_BUDGET: 1})
+        used = msgspec.structs.replace(used, budgets=spent)
+
     def go_on_or_end(tx: Transaction) -> Taken | Settled:
         check_fence(tx, memory.claim)
         failpoint("finalize.before")
         if not report.reason or waits:
             return settle(tx, memory.claim, Ending(outcome=turn.outcome or "success"))
-        save_progress(tx, memory.claim, memory.progress)
+        save_progress(tx, memory.claim, used)
         _send_reasons(tx, memory, report)
-        return take(tx, memory)
+        return take(tx, memory, used)
 
-    if report.reason and not waits:
-        memory.budgets = memory.budgets.spend(**{POST_BUDGET: 1})
     result = await world.database.write(go_on_or_end)
     return received(world, memory, result) if isinstance(result, Taken) else result
 

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.actors import trees
-from roost.actors.models import Actor, Budgets, Claim
+from roost.actors.models import Actor, Claim, Progress
 from roost.actors.send import send
 from roost.actors.store import check_fence, note_choice, save_progress
 from roost.actors.turn_store import set_hops
@@ -56,22 +56,25 @@ class Taken(Struct, frozen=True):
 
     actor: Actor
     new: list[Message]
-    budgets: Budgets
+    progress: Progress
     hops: int
 
 
 async def intake(world: World, memory: Memory) -> Facts:
     """Deliver what is queued and give the facts for the next verdict. Raises `StaleFenceError`."""
-    taken = await world.database.write(lambda tx: take(tx, memory))
+    taken = await world.database.write(lambda tx: take(tx, memory, memory.progress))
     failpoint("drain.committed")
     return received(world, memory, taken)
 
 
-def take(tx: Transaction, memory: Memory) -> Taken:
-    """Deliver what is queued. Changes nothing in `memory`, since `tx` may still fail."""
+def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
+    """Deliver what is queued to a turn that has made `progress`.
+
+    Changes nothing in `memory`, since `tx` may still fail.
+    """
     actor = check_fence(tx, memory.claim)
     failpoint("drain.before")
-    agent, model = _choice_for_mail(memory)
+    agent, model = _choice_for_mail(memory, begun=progress.steps > 0)
     new = drain(
         tx,
         memory.claim.address,
@@ -80,7 +83,7 @@ def take(tx: Transaction, memory: Memory) -> Taken:
         model=model,
         own_only=memory.finalizing,
     )
-    budgets = memory.budgets
+    budgets = progress.budgets
     said = [message.info for message in new if isinstance(message.info, UserInfo)]
     by_a_person = [info for info in said if info.provenance is None]
     hops = 0 if by_a_person else max([memory.hops, *map(_hops, said)])
@@ -88,21 +91,21 @@ def take(tx: Transaction, memory: Memory) -> Taken:
         set_hops(tx, memory.claim.turn.id, hops)
     if by_a_person:
         chosen = by_a_person[-1]
-        new += _reminded(tx, memory, chosen)
+        if not progress.steps:
+            new += _reminded(tx, memory, chosen)
         note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
         trees.begin(tx, memory.claim, budgets)
-        progress = msgspec.structs.replace(memory.progress, budgets=budgets)
-        save_progress(tx, memory.claim, progress)
+        save_progress(tx, memory.claim, msgspec.structs.replace(progress, budgets=budgets))
     if trees.is_limited(budgets):
         budgets = trees.read(tx, memory.claim, budgets)
-    return Taken(actor, new, budgets, hops)
+    return Taken(actor, new, msgspec.structs.replace(progress, budgets=budgets), hops)
 
 
 def _reminded(tx: Transaction, memory: Memory, prompt: UserInfo) -> list[Message]:
     """What is said of the actors at work behind a prompt that begins a turn."""
     address, turn_id = memory.claim.address, memory.claim.turn.id
-    if memory.steps or not (words := active_actors(tx, address)):
+    if not (words := active_actors(tx, address)):
         return []
     letter = Letter(
         receiver=address,
@@ -122,18 +125,18 @@ def _hops(info: UserInfo) -> int:
 
 def received(world: World, memory: Memory, taken: Taken) -> Facts:
     """The facts once `taken` is committed."""
-    memory.budgets = taken.budgets
+    memory.progress = taken.progress
     memory.hops = taken.hops
     memory.extend(taken.new)
     return _facts(world, memory, taken.actor)
 
 
-def _choice_for_mail(memory: Memory) -> tuple[str, ModelName]:
+def _choice_for_mail(memory: Memory, *, begun: bool) -> tuple[str, ModelName]:
     """Agent and model that go on with mail: a turn begins as the agent that the actor has by now,
     whatever it was when it last heard something.
     """
     agent, model = _current_choice(memory)
-    return (agent if memory.steps else memory.claim.actor.agent), model
+    return (agent if begun else memory.claim.actor.agent), model
 
 
 def _current_choice(memory: Memory) -> tuple[str, ModelName]:
@@ -155,7 +158,7 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
         user=memory.user,
         prompt=memory.prompt,
         budgets=memory.budgets,
-        steps=memory.steps,
+        steps=memory.progress.steps,
         elapsed=memory.elapsed,
         cancel=actor.cancel,
     )

@@ -43,6 +43,7 @@ class Memory:
 
     Slice and sums are changed by `intake` and `apply` alone, once their transaction is committed;
     what concerns the step in the works, and what a provider refuses, by `sampler` and `toolcalls`.
+    A step that is cut in its middle is added up by `sampler`.
     """
 
     def __init__(self, claim: Claim, messages: list[Message], fork: Fork | None = None) -> None:
@@ -54,10 +55,9 @@ class Memory:
         """The newest message of the slice that was said to the actor."""
         self.prompt: UserInfo | None = None
         """The newest of them that was a prompt, of a person or as the actor's brief."""
-        self.budgets: Budgets = claim.turn.budgets
-        self.steps = claim.turn.steps
-        self.tokens = claim.turn.tokens
-        self.cost = claim.turn.cost
+        turn = claim.turn
+        self.progress = Progress(turn.budgets, turn.steps, turn.tokens, turn.cost)
+        """What the turn has used."""
         self.hops = claim.turn.hops
         self.view = View()
         self.encoded = EncodingCache()
@@ -86,9 +86,9 @@ class Memory:
                     self.prompt = message.info
 
     @property
-    def progress(self) -> Progress:
-        """What the turn has used."""
-        return Progress(self.budgets, self.steps, self.tokens, self.cost)
+    def budgets(self) -> Budgets:
+        """The limits of the turn, and what it has used of them."""
+        return self.progress.budgets
 
     def wait_for_mail(self, until: int) -> None:
         """Let the step at work be followed by a wait."""

@@ -261,10 +261,7 @@ def _completed(
 
 def _charge_cut(memory: Memory, recorder: Recorder, attempts: _Attempts) -> None:
     """Count a step that was stopped in its middle: its calls of the model were made and cost."""
-    memory.steps += 1
-    memory.tokens += attempts.tokens.total
-    memory.cost += attempts.cost
-    memory.budgets = memory.budgets.spend(tokens=attempts.tokens.total, cost=attempts.cost)
+    memory.progress = memory.progress.plus(attempts.tokens.total, attempts.cost)
     info = recorder.info
     recorder.put_later(
         StepFinishPart(

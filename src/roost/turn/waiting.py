@@ -69,4 +69,4 @@ def _go_on(tx: Transaction, memory: Memory, wait: Wait) -> Taken:
             key=f"wait:{memory.claim.turn.id}:{wait.until}",
         )
         send(tx, letter)
-    return take(tx, memory)
+    return take(tx, memory, memory.progress)
