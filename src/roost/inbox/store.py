@@ -278,17 +278,17 @@ def get(db: Reader, inbox_id: str) -> InboxRow:
 
 def has_mail(db: Reader, receiver: Address) -> bool:
     """Whether something waits that is worth a turn."""
-    return _is_there(db, receiver, "state = 'queued' AND wake = 1")
+    return is_there(db, receiver, "state = 'queued' AND wake = 1")
 
 
 def has_prompt(db: Reader, receiver: Address) -> bool:
     """Whether words of a person wait for the actor."""
-    return _is_there(db, receiver, "state = 'queued' AND kind = 'prompt' AND wake = 1")
+    return is_there(db, receiver, "state = 'queued' AND kind = 'prompt' AND wake = 1")
 
 
 def heard_prompt(db: Reader, receiver: Address, turn_id: str) -> bool:
     """Whether a turn of the receiver took up words of a person."""
-    return _is_there(
+    return is_there(
         db, receiver, "state = 'delivered' AND kind = 'prompt' AND turn_id = ?", turn_id
     )
 
@@ -335,10 +335,10 @@ def only_prompts(db: Reader, receiver: Address, turn_id: str) -> bool:
 
 def has_request(db: Reader, receiver: Address) -> bool:
     """Whether the news waits for the actor that somebody asks for a permission."""
-    return _is_there(db, receiver, "state = 'queued' AND kind = 'permission'")
+    return is_there(db, receiver, "state = 'queued' AND kind = 'permission'")
 
 
-def _is_there(db: Reader, receiver: Address, which: str, *values: str) -> bool:
+def is_there(db: Reader, receiver: Address, which: str, *values: str) -> bool:
     """Whether there is mail for the receiver of which the condition `which` holds."""
     sql = f"SELECT 1 FROM inbox WHERE receiver_session = ? AND receiver_actor = ? AND {which}"
     row = db.one(f"{sql} LIMIT 1", (receiver.session_id, receiver.actor_id, *values))
