@@ -28,11 +28,16 @@ from roost.sessions.models import MAIN, ModelName
 DAY = 24 * 3_600_000
 
 
-def kept(folder: Path, retention: dict[str, int], check: Callable[[Desk], Awaitable[None]]) -> None:
+def kept(
+    folder: Path,
+    retention: dict[str, int],
+    check: Callable[[Desk], Awaitable[None]],
+    **more: dict[str, int],
+) -> None:
     """Run `check` in a home whose own configuration keeps things so long."""
     config = folder / "home" / "config"
     config.mkdir(parents=True)
-    (config / "roost.json").write_text(json.dumps({"retention": retention}))
+    (config / "roost.json").write_text(json.dumps({"retention": retention, **more}))
 
     async def go() -> None:
         async with desk(folder) as place:
@@ -114,6 +119,25 @@ def test_a_message_that_nobody_reads_expires_and_its_sender_is_told_once(tmp_pat
         assert (await place.runtime.actor(main)).turns == 1, "the news woke it"
 
     kept(tmp_path, {"queued": 7}, check)
+
+
+def test_the_news_of_an_unread_message_wakes_its_sender_only_within_the_configured_hops(
+    tmp_path: Path,
+) -> None:
+    async def check(place: Desk) -> None:
+        session = await place.session()
+        main = Address(session.id, MAIN)
+        helper = await helper_of(place, main)
+        for hops in (1, 2):
+            letter = note(helper, f"after {hops}", sender=main, wake=False, hops=hops)
+            await place.runtime.database.write(lambda tx, one=letter: send(tx, one))
+        await aged(place, "inbox", 8)
+        place.runtime.scheduler.wake = lambda *_: None
+        await retention_of(place).apply()
+        news = [row for row in await rows(place) if row.kind == "notice"]
+        assert [(row.hops, row.wake) for row in news] == [(2, True), (3, False)]
+
+    kept(tmp_path, {"queued": 7}, check, actors={"hops": 2})
 
 
 def test_a_prompt_that_expires_is_shown_no_longer_and_its_actor_sleeps(tmp_path: Path) -> None:

@@ -93,8 +93,10 @@ def worktrees(db: Reader) -> set[Path]:
 
 def with_worktree(db: Reader, session_id: str) -> list[Peer]:
     """Those of a session and all below it that have a working tree of their own."""
-    found = [find(db, one) for one in sessions.ids_within(db, session_id)]
-    return [peer for peer in found if peer is not None and peer.worktree is not None]
+    rows = db.all("SELECT * FROM peer WHERE worktree IS NOT NULL")
+    having = {row["session_id"]: _from_row(row) for row in rows}
+    within = sessions.ids_within(db, session_id) if having else ()
+    return [having[one] for one in within if one in having]
 
 
 def grant(tx: Transaction, session_id: str, child_session_id: str) -> None:

@@ -103,7 +103,10 @@ def _may_spawn(tx: Transaction, parent: Claim) -> Actor:
     if holder.cancel is not None:
         raise UsageError("this actor is being stopped and starts nothing any more")
     if holder.depth + 1 > limits.depth:
-        raise UsageError(f"the limit of {limits.depth} generations of actors is reached")
+        raise UsageError(
+            f"the limit of {limits.depth} generations of actors is reached (`actors.depth`)",
+            hint="Do the work yourself, or `send` your parent what you would have delegated.",
+        )
     busy = family.busy_children(tx, holder.address)
     if busy >= limits.children:
         raise UsageError(

@@ -161,7 +161,10 @@ def join(tx: Transaction, team: Team, address: Address, role: str = "") -> Team:
     if known is not None and known.role == role:
         return team
     if known is None and len(team.members) >= MEMBER_LIMIT:
-        raise UsageError(f"the team {team.name} is full ({MEMBER_LIMIT} members)")
+        raise UsageError(
+            f"the team {team.name} is full ({MEMBER_LIMIT} members)",
+            hint="Let a member leave, or make another team.",
+        )
     last = max((one.joined for one in team.members), default=0)
     tx.run(
         "INSERT INTO team_member (team_id, session_id, actor_id, role, joined)"
@@ -251,6 +254,15 @@ def _find(db: Reader, project_id: str, name: str) -> Team | None:
     return _from_row(db, row) if row else None
 
 
+def is_member(db: Reader, address: Address) -> bool:
+    """Whether an actor is in any team."""
+    row = db.one(
+        "SELECT 1 FROM team_member WHERE session_id = ? AND actor_id = ? LIMIT 1",
+        (address.session_id, address.actor_id),
+    )
+    return row is not None
+
+
 def listed(db: Reader, project_id: str | None) -> list[Team]:
     """The teams of a project (None: of all) by name."""
     rows = db.all(
@@ -267,17 +279,18 @@ def _from_row(db: Reader, row: sqlite3.Row) -> Team:
         " WHERE m.team_id = ? ORDER BY m.joined, m.session_id, m.actor_id",
         (row["id"],),
     )
+    titles = sessions.titles(db, [member["session_id"] for member in members])
     return Team(
         row["id"],
         row["project_id"],
         row["name"],
         row["purpose"],
         row["created"],
-        tuple(_member(db, member) for member in members),
+        tuple(_member(member, titles[member["session_id"]]) for member in members),
     )
 
 
-def _member(db: Reader, row: sqlite3.Row) -> Member:
+def _member(row: sqlite3.Row, title: str) -> Member:
     return Member(
         row["session_id"],
         row["actor_id"],
@@ -285,7 +298,7 @@ def _member(db: Reader, row: sqlite3.Row) -> Member:
         row["joined"],
         row["agent"],
         row["status"],
-        sessions.get(db, row["session_id"]).title,
+        title,
     )
 
 

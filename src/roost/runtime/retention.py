@@ -9,10 +9,12 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from roost.actors import aged as actors_aged
+from roost.actors.limits import ActorLimits
 from roost.config.models import Config
 from roost.config.paths import Paths
 from roost.core.clock import now_ms

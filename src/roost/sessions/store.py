@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -181,6 +182,13 @@ def ids_within(db: Reader, top: str) -> list[str]:
         (top,),
     )
     return [row["id"] for row in rows]
+
+
+def titles(db: Reader, ids: Collection[str]) -> dict[str, str]:
+    """The titles of those sessions that are there, by id."""
+    places = ", ".join("?" for _ in ids)
+    rows = db.all(f"SELECT id, title FROM session WHERE id IN ({places})", tuple(ids))
+    return {row["id"]: row["title"] for row in rows}
 
 
 def is_within(db: Reader, session_id: str, top: str) -> bool:
