@@ -20,13 +20,16 @@ from roost.actors.models import Budgets
 from roost.sessions.models import Message, MessageError
 from roost.sessions.parts import ToolCompleted, ToolPart, ToolTime
 from roost.turn.models import (
+    Action,
     Blocked,
     Cancelled,
     Completed,
+    Delivered,
     Failed,
     Inject,
     Overflow,
     Repeat,
+    Review,
     Sample,
     StepClass,
     Stop,
@@ -221,6 +224,21 @@ def test_the_first_step_of_a_turn_is_always_a_full_one() -> None:
     assert verdict(facts(budgets=spent, elapsed=99)) == Sample()
 
 
+def test_a_turn_does_not_begin_where_all_actors_together_have_used_up_what_they_may() -> None:
+    agent = msgspec.structs.replace(AGENT, steps=0)
+    spent = Budgets({"tree_tokens": 10, "tokens": 1}, {"tree_tokens": 10, "tokens": 1})
+    ended = verdict(facts(budgets=spent, agent=agent))
+    assert isinstance(ended, Stop)
+    assert ended.error is not None
+    assert ended.error.name == "LimitError"
+    assert ended.error.message == (
+        "Stopped by the limit: 10 tokens of all actors together. The next prompt counts from "
+        "nothing; `limits.tree_tokens` allows more"
+    )
+    below = Budgets({"tree_tokens": 11, "tokens": 1}, {"tree_tokens": 10, "tokens": 1})
+    assert verdict(facts(budgets=below, agent=agent)) == Sample()
+
+
 def test_a_nudge_at_the_limit_leads_to_the_report_and_not_past_it() -> None:
     budgets = Budgets({"steps": 3})
     nudge = verdict(after(step(), budgets=budgets, steps=2))
@@ -228,6 +246,39 @@ def test_a_nudge_at_the_limit_leads_to_the_report_and_not_past_it() -> None:
     closing = verdict(facts(person(), step(), runtime(), budgets=budgets, steps=3))
     assert isinstance(closing, Sample)
     assert closing.closing
+
+
+# Hooks
+
+
+def test_a_turn_that_hooks_refuse_does_not_begin() -> None:
+    ended = verdict(facts(refusal="not today", cancel="graceful", gated=True))
+    assert isinstance(ended, Stop)
+    assert (ended.outcome, ended.gated) == ("failure", True)
+    assert ended.error is not None
+    assert ended.error.message == "A hook keeps the turn back: not today"
+
+
+def test_what_is_due_at_the_end_of_a_turn_stands_in_its_stop() -> None:
+    good = after(step(words("done")), gated=True, review=Review(finalize=True))
+    assert verdict(good) == Stop("success", gated=True, finalize=True)
+    cut = after(step(words("done")), cancel="forced", review=Review(finalize=True))
+    assert verdict(cut) == Stop("cancelled")
+
+
+@pytest.mark.parametrize(
+    ("found", "follows"),
+    [
+        (Delivered("success"), Stop("success")),
+        (Delivered("success", "One more thing."), Inject("post_stop", "One more thing.")),
+        (Delivered("success", "One more thing.", prompted=True), Stop("success")),
+    ],
+    ids=["nobody objects", "a hook objects", "a person goes first"],
+)
+def test_once_the_result_is_delivered_only_a_hook_lets_a_turn_go_on(
+    found: Delivered, follows: Action
+) -> None:
+    assert verdict(after(step(words("done")), delivered=found)) == follows
 
 
 # Cancels

@@ -7,11 +7,12 @@ from typing import assert_never
 
 import msgspec
 
-from roost.actors import trees
-from roost.actors.models import Ending, Outcome, Progress, Settled
+from roost.actors import tree_budgets
+from roost.actors.models import Ending, Progress, Settled
 from roost.actors.send import send
 from roost.actors.settle import settle
-from roost.actors.store import check_fence, save_progress, set_waiting, tell_error
+from roost.actors.store import check_fence, set_waiting, tell_error
+from roost.actors.turn_store import save_progress
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
 from roost.db.transaction import Transaction
@@ -35,15 +36,11 @@ async def apply(
     memory: Memory,
     step: Step | None,
     action: Action,
-    *,
-    gated: bool = False,
-    finalize: bool = False,
 ) -> Facts | Wait | Settled:
     """Store `step` and carry out `action`: how the turn settled, or the facts for what comes next.
 
     If the turn goes on, the same transaction delivers the mail that came meanwhile. A wait is
-    given back, to be waited for. `gated`: the actor owes a report. `finalize`: after a good end
-    the turn goes on once its result is delivered.
+    given back, to be waited for.
     """
     used = _used(memory.progress, step, action)
     last = _seen(step, action)
@@ -57,9 +54,9 @@ async def apply(
             transcript.update_message(tx, last.info)
         save_progress(tx, memory.claim, used)
         if step is not None:
-            trees.charge(tx, memory.claim, step.tokens, step.cost)
+            tree_budgets.charge(tx, memory.claim, step.tokens, step.cost)
         failpoint("apply.stored")
-        result = _carry_out(tx, memory, action, gated=gated, finalize=finalize)
+        result = _carry_out(tx, memory, action)
         return take(tx, memory, used) if result == "more" else result
 
     try:
@@ -105,9 +102,7 @@ def _seen(step: Step | None, action: Action) -> Message | None:
     return None
 
 
-def _carry_out(
-    tx: Transaction, memory: Memory, action: Action, *, gated: bool, finalize: bool
-) -> Settled | Wait:
+def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled | Wait:
     match action:
         case Sample():
             return "more"
@@ -126,25 +121,29 @@ def _carry_out(
                     body=note,
                     sender=address,
                     sender_turn=memory.claim.turn.id,
+                    hops=memory.hops,
                 ),
             )
             return "more"
-        case Stop(outcome=outcome, error=error):
-            _tell_error(tx, memory, error)
+        case Stop():
+            _tell_error(tx, memory, action.error)
             withdraw_open(tx, memory.claim.turn.id)
-            ending = _ending(memory, outcome, error)
-            good = outcome == "success"
-            ending = msgspec.structs.replace(ending, gated=gated, finalize=finalize and good)
-            return settle(tx, memory.claim, ending)
+            return settle(tx, memory.claim, _ending(memory, action))
         case _:
             assert_never(action)
 
 
-def _ending(memory: Memory, outcome: Outcome, error: MessageError | None) -> Ending:
+def _ending(memory: Memory, stop: Stop) -> Ending:
     recorder = memory.recorder
     shown = [message for message in memory.messages if isinstance(message.info, AssistantInfo)]
     result = recorder.info.id if recorder else shown[-1].info.id if shown else None
-    return Ending(outcome=outcome, result_message_id=result, error=error)
+    return Ending(
+        outcome=stop.outcome,
+        result_message_id=result,
+        error=stop.error,
+        gated=stop.gated,
+        finalize=stop.finalize,
+    )
 
 
 def _tell_error(tx: Transaction, memory: Memory, error: MessageError | None) -> None:

@@ -5,17 +5,19 @@ import logging
 import time
 from typing import Final
 
+import msgspec
+
 from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
-from roost.turn.hooking import LAST_SECONDS, finalize, refusal, tell_the_end
+from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Sample, Stop, Wait
 from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
-from roost.turn.review import is_gated, review
+from roost.turn.review import review
 from roost.turn.sampler import sample
 from roost.turn.verdict import verdict
 from roost.turn.waiting import wait_for_mail
@@ -145,11 +147,7 @@ class TurnRun:
 
 async def _drive(world: World, memory: Memory) -> Settled:
     facts = await intake(world, memory)
-    if words := await refusal(world, memory):
-        shown = MessageError("UnknownError", {"message": f"A hook keeps the turn back: {words}"})
-        result = await apply(world, memory, None, Stop("failure", shown))
-        assert not isinstance(result, Facts | Wait)
-        return result
+    facts = msgspec.structs.replace(facts, refusal=await refusal(world, memory))
     while True:
         action = verdict(facts)
         step = None
@@ -161,16 +159,10 @@ async def _drive(world: World, memory: Memory) -> Settled:
         if isinstance(action, Stop) and action.outcome == "success":
             facts = await review(world, memory, facts)
             action = verdict(facts)
-        result = await apply(
-            world,
-            memory,
-            step,
-            action,
-            gated=is_gated(memory, facts),
-            finalize=facts.review is not None and facts.review.finalize,
-        )
+        result = await apply(world, memory, step, action)
         if result == "finalizing":
-            result = await finalize(world, memory)
+            facts = await after_delivery(world, memory, facts)
+            result = await apply(world, memory, None, verdict(facts))
         if isinstance(result, Wait):
             result = await wait_for_mail(world, memory, result)
         if not isinstance(result, Facts):

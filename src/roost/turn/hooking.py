@@ -4,29 +4,21 @@ from typing import Any, Final
 
 import msgspec
 
-from roost.actors.models import Ending, Settled, Turn
+from roost.actors.models import Turn
 from roost.actors.report import last_words
-from roost.actors.send import send
-from roost.actors.settle import settle
-from roost.actors.store import check_fence, save_progress
 from roost.actors.turn_store import get_turn
 from roost.context.agents import Agent
 from roost.core.failpoints import failpoint
-from roost.core.text import clean
-from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.hooks.models import HookReport, PostStop, PreStop, SessionPost, SessionPre
 from roost.inbox import store as inbox
-from roost.inbox.models import Letter, NoteBody
 from roost.sessions.parts import TextPart
-from roost.turn.intake import Taken, received, take
 from roost.turn.memory import Memory
-from roost.turn.models import Facts
-from roost.turn.policies import hooks as hooks_policy
+from roost.turn.models import Delivered, Facts
 from roost.turn.policies.finish import spoken
+from roost.turn.policies.hooks import BUDGET, POST_BUDGET
 from roost.turn.world import World
 
-POST_BUDGET: Final = "post_stop"
 LAST_SECONDS: Final = 5.0
 """How long hooks may still work when the process is asked to end."""
 _WRITERS: Final = ("edit", "write", "apply_patch")
@@ -57,7 +49,7 @@ async def objections(world: World, memory: Memory, facts: Facts) -> tuple[str, .
         **_who(memory, agent),
         **_what(memory),
         final_text=spoken(facts.step) if facts.step else "",
-        iteration=int(memory.budgets.used.get(hooks_policy.BUDGET, 0)),
+        iteration=int(memory.budgets.used.get(BUDGET, 0)),
     )
     report = await world.hooks.pre_stop(given)
     await _tell(world, memory, report)
@@ -70,49 +62,16 @@ async def wants_the_end(world: World, memory: Memory) -> bool:
     return await world.hooks.wants("actor.post_stop", agent.name, mode)
 
 
-async def finalize(world: World, memory: Memory) -> Facts | Settled:
-    """Ask the hooks after the result was delivered: the turn ends, or goes on with their reasons.
-
-    What was delivered does not change any more. A person who speaks meanwhile goes first.
-    """
+async def after_delivery(world: World, memory: Memory, facts: Facts) -> Facts:
+    """The facts once the result was delivered and the hooks were asked what they say to it."""
     memory.finalizing = True
-    turn, waits = await world.database.read(lambda db: _state(db, memory))
+    turn = await world.database.read(lambda db: get_turn(db, memory.claim.turn.id))
     report = await world.hooks.post_stop(await _post_stop(world, memory, turn))
     await _tell(world, memory, report)
-
-    used = memory.progress
-    if report.reason and not waits:
-        spent = used.budgets.spend(**{POST_BUDGET: 1})
-        used = msgspec.structs.replace(used, budgets=spent)
-
-    def go_on_or_end(tx: Transaction) -> Taken | Settled:
-        check_fence(tx, memory.claim)
-        failpoint("finalize.before")
-        if not report.reason or waits:
-            return settle(tx, memory.claim, Ending(outcome=turn.outcome or "success"))
-        save_progress(tx, memory.claim, used)
-        _send_reasons(tx, memory, report)
-        return take(tx, memory, used)
-
-    result = await world.database.write(go_on_or_end)
-    return received(world, memory, result) if isinstance(result, Taken) else result
-
-
-def _state(db: Reader, memory: Memory) -> tuple[Turn, bool]:
-    return get_turn(db, memory.claim.turn.id), inbox.has_prompt(db, memory.claim.address)
-
-
-def _send_reasons(tx: Transaction, memory: Memory, report: HookReport) -> None:
-    address = memory.claim.address
-    letter = Letter(
-        receiver=address,
-        kind="system",
-        body=NoteBody(clean(report.reason), origin=POST_BUDGET),
-        sender=address,
-        sender_turn=memory.claim.turn.id,
-        hops=memory.hops,
-    )
-    send(tx, letter)
+    prompted = await world.database.read(lambda db: inbox.has_prompt(db, memory.claim.address))
+    failpoint("finalize.before")
+    found = Delivered(turn.outcome or "success", report.reason, prompted)
+    return msgspec.structs.replace(facts, review=None, delivered=found)
 
 
 async def tell_the_end(world: World, memory: Memory) -> None:

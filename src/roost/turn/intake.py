@@ -3,11 +3,11 @@
 import msgspec
 from msgspec import Struct
 
-from roost.actors import trees
+from roost.actors import tree_budgets
 from roost.actors.models import Actor, Claim, Progress
 from roost.actors.send import send
-from roost.actors.store import check_fence, note_choice, save_progress
-from roost.actors.turn_store import set_hops
+from roost.actors.store import check_fence, note_choice
+from roost.actors.turn_store import save_progress, set_hops
 from roost.context.active import active_actors
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
@@ -95,10 +95,10 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
             new += _reminded(tx, memory, chosen)
         note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
-        trees.begin(tx, memory.claim, budgets)
+        tree_budgets.begin(tx, memory.claim, budgets)
         save_progress(tx, memory.claim, msgspec.structs.replace(progress, budgets=budgets))
-    if trees.is_limited(budgets):
-        budgets = trees.read(tx, memory.claim, budgets)
+    if tree_budgets.is_limited(budgets):
+        budgets = tree_budgets.read(tx, memory.claim, budgets)
     return Taken(actor, new, msgspec.structs.replace(progress, budgets=budgets), hops)
 
 
@@ -151,8 +151,9 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
     name, choice = _current_choice(memory)
     if not memory.messages:
         raise UsageError(f"actor {actor.actor_id} has nothing to answer")
+    agent = world.resolve_agent(name)
     return Facts(
-        agent=world.resolve_agent(name),
+        agent=agent,
         model=world.resolve_model(choice),
         messages=tuple(memory.messages),
         user=memory.user,
@@ -161,4 +162,5 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
         steps=memory.progress.steps,
         elapsed=memory.elapsed,
         cancel=actor.cancel,
+        gated=agent.completion_gate and actor.parent is not None,
     )

@@ -76,6 +76,16 @@ class Review(Struct, frozen=True, kw_only=True):
     """Hooks are to be asked once more when the result is delivered."""
 
 
+class Delivered(Struct, frozen=True):
+    """What holds once the result of the turn is delivered and hooks were asked again."""
+
+    outcome: Outcome
+    reason: str = ""
+    """Why hooks want the actor to go on; empty if they do not."""
+    prompted: bool = False
+    """A person has spoken meanwhile, and goes first."""
+
+
 class Facts(Struct, frozen=True, kw_only=True):
     """All that policies may look at. Nothing in it changes while they look."""
 
@@ -99,8 +109,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The step that was just taken; None at the start of one."""
     wait_until: int | None = None
     """The step asked to wait for mail until then (milliseconds since the epoch)."""
+    gated: bool = False
+    """The actor owes its parent a report and ended tasks."""
+    refusal: str = ""
+    """Why hooks want the turn not to begin; empty if they do not."""
     review: Review | None = None
     """What was gathered once everything else spoke for a good end; None before."""
+    delivered: Delivered | None = None
+    """None before."""
 
     def after(self, outcome: StepOutcome, *, wait_until: int | None = None) -> "Facts":
         """The facts once `outcome` is known."""
@@ -157,6 +173,10 @@ class Stop(Struct, frozen=True):
 
     outcome: Outcome
     error: MessageError | None = None
+    gated: bool = False
+    """The actor owes a report; see `Facts.gated`."""
+    finalize: bool = False
+    """The turn goes on once its result is delivered, for hooks alone."""
 
 
 Action = Sample | Inject | Wait | Stop

@@ -15,18 +15,13 @@ async def review(world: World, memory: Memory, facts: Facts) -> Facts:
     finalize = await wants_the_end(world, memory)
     if memory.finalizing:
         return msgspec.structs.replace(facts, review=Review(finalize=finalize))
-    tasks = await _open_tasks(world, memory) if is_gated(memory, facts) else ()
+    tasks = await _open_tasks(world, memory) if facts.gated else ()
     found = Review(
         open_tasks=tasks,
         objections=await objections(world, memory, facts),
         finalize=finalize,
     )
     return msgspec.structs.replace(facts, review=found)
-
-
-def is_gated(memory: Memory, facts: Facts) -> bool:
-    """Whether the actor owes its parent a report and ended tasks."""
-    return facts.agent.completion_gate and memory.claim.actor.parent is not None
 
 
 async def _open_tasks(world: World, memory: Memory) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from roost.sessions.models import AssistantInfo, MessageError
 from roost.turn.models import Action, Facts, Stop
 from roost.turn.policies import (
@@ -23,6 +25,8 @@ from roost.turn.policies import (
 Policy = Callable[[Facts], Action | None]
 
 POLICIES: Final[tuple[Policy, ...]] = (
+    hooks.admit,
+    hooks.conclude,
     cancel.judge,
     failure.judge,
     limits.judge,
@@ -56,8 +60,16 @@ def verdict(facts: Facts) -> Action:
     """What to do next."""
     for policy in POLICIES:
         if (action := policy(facts)) is not None:
-            return action
-    return Stop("failure", _left_over(facts))
+            return _with_dues(action, facts)
+    return _with_dues(Stop("failure", _left_over(facts)), facts)
+
+
+def _with_dues(action: Action, facts: Facts) -> Action:
+    """A stop with what is due at its end, whichever policy stops."""
+    if not isinstance(action, Stop):
+        return action
+    finalize = facts.review is not None and facts.review.finalize and action.outcome == "success"
+    return msgspec.structs.replace(action, gated=facts.gated, finalize=finalize)
 
 
 def _left_over(facts: Facts) -> MessageError:
