@@ -1,10 +1,9 @@
 """The caps of a turn: steps, tokens, money, time, and calls that could not be read."""
 
+from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
-from roost.actors import trees
+from roost.actors import tree_budgets
 from roost.sessions.models import MessageError
 from roost.turn.models import Action, Facts, Sample, Stop
 from roost.turn.policies.finish import classify
@@ -17,30 +16,28 @@ TOKENS: Final = "tokens"
 COST: Final = "cost"
 SECONDS: Final = "seconds"
 INVALID_CALLS: Final = "invalid_calls"
+_WORDS: Final = {
+    STEPS: "{:.0f} steps",
+    TOKENS: "{:.0f} tokens",
+    COST: "{:.2f} US dollars",
+    SECONDS: "{:.0f} seconds",
+    tree_budgets.TOKENS: "{:.0f} tokens of all actors together",
+    tree_budgets.COST: "{:.2f} US dollars of all actors together",
+    tree_budgets.SECONDS: "{:.0f} seconds of all actors together",
+    INVALID_CALLS: "{:.0f} tool calls that could not be read",
+}
+"""The limits in words, in the order in which they are looked at."""
 WORDS: Final = (
-    "The limit of this turn is reached ({what}). Use no more tools. Say what is done, what is "
+    "The {limit} is reached ({what}). Use no more tools. Say what is done, what is "
     "not, and how to go on."
 )
 
 
-def reached(facts: Facts, steps: int) -> str | None:
-    """The limit that is used up after `steps`, in words, or None."""
-    limits, used = dict(facts.budgets.limits), facts.budgets.used
-    if facts.agent.steps is not None:
-        limits[STEPS] = min(facts.agent.steps, limits.get(STEPS, facts.agent.steps))
-    amounts = {
-        STEPS: (steps, "{:.0f} steps"),
-        TOKENS: (used.get(TOKENS, 0), "{:.0f} tokens"),
-        COST: (used.get(COST, 0), "{:.2f} US dollars"),
-        SECONDS: (facts.elapsed, "{:.0f} seconds"),
-        trees.TOKENS: (used.get(trees.TOKENS, 0), "{:.0f} tokens of all actors together"),
-        trees.COST: (used.get(trees.COST, 0), "{:.2f} US dollars of all actors together"),
-        trees.SECONDS: (used.get(trees.SECONDS, 0), "{:.0f} seconds of all actors together"),
-        INVALID_CALLS: (used.get(INVALID_CALLS, 0), "{:.0f} tool calls that could not be read"),
-    }
-    for name, (amount, words) in amounts.items():
-        if name in limits and amount >= limits[name]:
-            return words.format(limits[name])
+def reached(limits: Mapping[str, float], amounts: Mapping[str, float]) -> str | None:
+    """The first of `limits` that is used up by `amounts`, by its name; None if none is."""
+    for name in _WORDS:
+        if name in limits and amounts.get(name, 0) >= limits[name]:
+            return name
     return None
 
 
@@ -50,29 +47,41 @@ def judge(facts: Facts) -> Action | None:
     A step that began with a limit reached was that last call; the first step of a turn never is.
     Where the whole tree has used up what it may, a new turn does not begin at all.
     """
-    if facts.steps == 0 and (shared := _shared(facts)) is not None:
-        return _stop(shared)
+    limits = _limits(facts)
+    if facts.steps == 0 and (shared := reached(_of_tree(limits), facts.budgets.used)) is not None:
+        return _stop(shared, limits)
     taken = facts.outcome is not None
     before = facts.steps - 1 if taken else facts.steps
-    if before <= 0 or (what := reached(facts, before)) is None:
+    amounts = {**facts.budgets.used, STEPS: before, SECONDS: facts.elapsed}
+    if before <= 0 or (name := reached(limits, amounts)) is None:
         return None
     if taken or facts.budgets.left(REPORT, REPORTS) <= 0:
-        return _stop(what)
+        return _stop(name, limits)
     if facts.step is not None and classify(facts.step) != "continue":
         return None
-    return Sample(closing=True, spend=REPORT, words=WORDS.format(what=what))
+    words = WORDS.format(limit=_limit(name), what=_WORDS[name].format(limits[name]))
+    return Sample(closing=True, spend=REPORT, words=words)
 
 
-def _shared(facts: Facts) -> str | None:
-    """The limit of the tree that is used up, in words, or None."""
-    limits = {name: limit for name, limit in facts.budgets.limits.items() if name in trees.NAMES}
-    if not limits:
-        return None
-    budgets = msgspec.structs.replace(facts.budgets, limits=limits)
-    agent = msgspec.structs.replace(facts.agent, steps=None)
-    return reached(msgspec.structs.replace(facts, budgets=budgets, agent=agent), 0)
+def _limits(facts: Facts) -> dict[str, float]:
+    """The limits of the turn; of steps the smaller one of turn and agent."""
+    limits = dict(facts.budgets.limits)
+    if facts.agent.steps is not None:
+        limits[STEPS] = min(facts.agent.steps, limits.get(STEPS, facts.agent.steps))
+    return limits
 
 
-def _stop(what: str) -> Stop:
-    words = f"Stopped by the limit of this turn: {what}"
+def _of_tree(limits: Mapping[str, float]) -> dict[str, float]:
+    return {name: limit for name, limit in limits.items() if name in tree_budgets.NAMES}
+
+
+def _limit(name: str) -> str:
+    return "limit" if name in tree_budgets.NAMES else "limit of this turn"
+
+
+def _stop(name: str, limits: Mapping[str, float]) -> Stop:
+    what = _WORDS[name].format(limits[name])
+    words = f"Stopped by the {_limit(name)}: {what}"
+    if name in tree_budgets.NAMES:
+        words += f". The next prompt counts from nothing; `limits.{name}` allows more"
     return Stop("failure", MessageError("LimitError", {"message": words}))
