@@ -214,7 +214,7 @@ def test_budgets_are_kept_in_the_row_of_the_turn(stage: Stage) -> None:
     stage.send(note(stage.main, "go"))
     claim = claimed(stage, budgets=Budgets({"steps": 5, "nudges": 2}))
     spent = claim.turn.budgets.spend(steps=2, nudges=1)
-    stage.do(lambda tx: actors.save_progress(tx, claim, Progress(spent, 2, 10, 0.5)))
+    stage.do(lambda tx: turn_store.save_progress(tx, claim, Progress(spent, 2, 10, 0.5)))
     (turn,) = turns(stage)
     assert (turn.budgets, turn.steps, turn.tokens, turn.cost) == (spent, 2, 10, 0.5)
     assert turn.budgets.left("steps") == 3

@@ -177,15 +177,16 @@ def rest(tx: Transaction, actor: Actor) -> None:
     """Set an actor without a turn idle, or pending if mail waits for it; mend its slice."""
     repair.repair(tx, actor.session_id, actor.actor_id)
     waiting = inbox.has_mail(tx, actor.address)
-    status = "pending" if waiting else "idle"
-    cancel = actor.cancel if waiting else None
-    tx.run(
-        "UPDATE actor SET status = ?, owner = NULL, cancel = ?, retry = NULL, stalled = NULL,"
-        " waiting_until = NULL, fence = fence + 1 WHERE session_id = ? AND actor_id = ?",
-        (status, cancel, actor.session_id, actor.actor_id),
+    resting = msgspec.structs.replace(
+        actor,
+        status="pending" if waiting else "idle",
+        cancel=actor.cancel if waiting else None,
+        fence=actor.fence + 1,
+        retry=None,
     )
-    if actor.status != status:
-        tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
+    store.set_at_rest(tx, resting)
+    if actor.status != resting.status:
+        tell_status(tx, resting)
 
 
 def recover_actor(tx: Transaction, address: Address, is_dead: IsDead, limits: ActorLimits) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from roost.actors.models import Claim
-from roost.actors.store import check_fence
+from roost.actors.store import check_held
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 
@@ -18,7 +18,7 @@ async def write_fenced(database: Database, claim: Claim, change: Callable[[Trans
     """
 
     def checked(tx: Transaction) -> T:
-        check_fence(tx, claim)
+        check_held(tx, claim)
         return change(tx)
 
     return await database.write(checked)

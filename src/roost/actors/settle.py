@@ -39,14 +39,13 @@ def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
 def _sleep(tx: Transaction, actor: Actor, ending: Ending) -> Settled:
     now = now_ms()
     status = "pending" if inbox.has_mail(tx, actor.address) else "idle"
-    tx.run(
-        "UPDATE actor SET status = ?, owner = NULL, cancel = NULL, retry = NULL, stalled = NULL,"
-        " waiting_until = NULL, last_activity = ? WHERE session_id = ? AND actor_id = ?",
-        (status, now, actor.session_id, actor.actor_id),
+    resting = msgspec.structs.replace(
+        actor, status=status, cancel=None, retry=None, last_activity=now
     )
+    store.set_at_rest(tx, resting)
     if ending.outcome != "interrupted" and actor.resumed:
         store.set_resumed(tx, actor, 0)
     failpoint("settle.written")
-    tell_status(tx, msgspec.structs.replace(actor, status=status, retry=None))
+    tell_status(tx, resting)
     sessions.touch(tx, actor.session_id, now)
     return status

@@ -1,4 +1,4 @@
-"""The SQL of actors and turns: register, read, and the guarded writes of a running turn."""
+"""The SQL of actors: register, read, and what a running turn writes of its own."""
 
 import sqlite3
 from typing import Any
@@ -6,13 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from roost.actors.models import (
-    Actor,
-    Claim,
-    Progress,
-    RetryState,
-    Status,
-)
+from roost.actors.models import Actor, Claim, RetryState, Status
 from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
@@ -246,31 +240,52 @@ def set_background(tx: Transaction, address: Address) -> None:
 def check_fence(tx: Reader, claim: Claim) -> Actor:
     """The actor as it is now, if `claim` still holds it.
 
-    Every write of a turn starts with this. Raises `StaleFenceError` when another process took the
-    actor over; then nothing may be written.
+    Every write of a turn starts with this or with `check_held`. Raises `StaleFenceError` when
+    another process took the actor over; then nothing may be written.
     """
     actor = find(tx, claim.address)
     if actor is None or actor.fence != claim.turn.fence or actor.owner != claim.actor.owner:
-        raise StaleFenceError(
-            f"turn {claim.turn.id} no longer owns {claim.address.actor_id}",
-            hint="Another process took the actor over after this one was silent for too long.",
-        )
+        raise _lost(claim)
     return actor
 
 
-def save_progress(tx: Transaction, claim: Claim, progress: Progress) -> None:
-    """Store what the turn has used."""
-    tx.run(
-        "UPDATE turn SET budgets = ?, steps = ?, tokens = ?, cost = ? WHERE id = ?",
+def check_held(tx: Reader, claim: Claim) -> int:
+    """The same for who asks no more of the actor than when it last gave a sign of life."""
+    row = tx.one(
+        "SELECT last_activity FROM actor"
+        " WHERE session_id = ? AND actor_id = ? AND fence = ? AND owner = ?",
         (
-            msgspec.json.encode(progress.budgets).decode(),
-            progress.steps,
-            progress.tokens,
-            progress.cost,
-            claim.turn.id,
+            claim.address.session_id,
+            claim.address.actor_id,
+            claim.turn.fence,
+            claim.actor.owner,
         ),
     )
-    note_activity(tx, claim)
+    if row is None:
+        raise _lost(claim)
+    return int(row["last_activity"])
+
+
+def _lost(claim: Claim) -> StaleFenceError:
+    return StaleFenceError(
+        f"turn {claim.turn.id} no longer owns {claim.address.actor_id}",
+        hint="Another process took the actor over after this one was silent for too long.",
+    )
+
+
+def set_at_rest(tx: Transaction, actor: Actor) -> None:
+    """Let no process own an actor any more; its status, cancel, fence and last activity become what
+    they are in `actor`.
+    """
+    tx.run(
+        "UPDATE actor SET status = ?, cancel = ?, fence = ?, last_activity = ?, owner = NULL,"
+        " retry = NULL, stalled = NULL, waiting_until = NULL"
+        " WHERE session_id = ? AND actor_id = ?",
+        (
+            *(actor.status, actor.cancel, actor.fence, actor.last_activity),
+            *(actor.session_id, actor.actor_id),
+        ),
+    )
 
 
 def note_activity(tx: Transaction, claim: Claim) -> None:

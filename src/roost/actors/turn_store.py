@@ -1,11 +1,12 @@
-"""The SQL of turns: their rows, their outcomes, and what they used."""
+"""The SQL of turns: their rows, their outcomes, and what they use."""
 
 import sqlite3
 
 import msgspec
 from msgspec import Struct
 
-from roost.actors.models import Budgets, Ending, Turn
+from roost.actors.models import Budgets, Claim, Ending, Progress, Turn
+from roost.actors.store import note_activity
 from roost.core.errors import NotFoundError
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.models import Address
@@ -72,6 +73,21 @@ def sums(db: Reader, address: Address) -> Sums:
     )
     assert row is not None
     return Sums(row["steps"], row["tokens"], row["cost"])
+
+
+def save_progress(tx: Transaction, claim: Claim, progress: Progress) -> None:
+    """Store what the turn has used."""
+    tx.run(
+        "UPDATE turn SET budgets = ?, steps = ?, tokens = ?, cost = ? WHERE id = ?",
+        (
+            msgspec.json.encode(progress.budgets).decode(),
+            progress.steps,
+            progress.tokens,
+            progress.cost,
+            claim.turn.id,
+        ),
+    )
+    note_activity(tx, claim)
 
 
 def set_outcome(

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from roost.actors import family, trees
+from roost.actors import family, tree_budgets
 from roost.actors import store as actors
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Terms
@@ -204,9 +204,9 @@ class Worlds:
             limits.TOKENS: config.tokens,
             limits.COST: config.cost,
             limits.SECONDS: config.seconds,
-            trees.TOKENS: config.tree_tokens,
-            trees.COST: config.tree_cost,
-            trees.SECONDS: config.tree_seconds,
+            tree_budgets.TOKENS: config.tree_tokens,
+            tree_budgets.COST: config.tree_cost,
+            tree_budgets.SECONDS: config.tree_seconds,
         }
         configured |= dict.fromkeys(REFILLED_BY_A_PERSON, config.nudges)
         given = {name: float(value) for name, value in configured.items() if value is not None}

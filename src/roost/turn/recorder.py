@@ -12,7 +12,7 @@ import msgspec
 
 from roost.actors.liveness import sign_ms
 from roost.actors.models import Claim
-from roost.actors.store import check_fence, note_activity
+from roost.actors.store import check_held, note_activity
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
@@ -120,7 +120,7 @@ class Recorder:
         message = self.message
 
         def store(tx: Transaction) -> None:
-            check_fence(tx, self._claim)
+            check_held(tx, self._claim)
             failpoint("step.begin")
             transcript.append_message(
                 tx,
@@ -248,8 +248,8 @@ class Recorder:
         write_parts, count = self._take_waiting()
 
         def store(tx: Transaction) -> None:
-            actor = check_fence(tx, self._claim)
-            if now_ms() - actor.last_activity > sign_ms(self._claim, ACTIVITY_MS):
+            sign = check_held(tx, self._claim)
+            if now_ms() - sign > sign_ms(self._claim, ACTIVITY_MS):
                 note_activity(tx, self._claim)
             write_parts(tx)
             for part_id, text in tails:
@@ -313,7 +313,7 @@ class Recorder:
         self._unsaved = 0
 
         def store(tx: Transaction) -> None:
-            check_fence(tx, self._claim)
+            check_held(tx, self._claim)
             for part in dropped:
                 transcript.remove_part(tx, part)
 

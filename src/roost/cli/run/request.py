@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from roost.actors.trees import COST as TREE_COST
+from roost.actors.tree_budgets import COST as TREE_COST
 from roost.cli.folders import working_folder
 from roost.cli.log import Level
 from roost.cli.run.prompt import Attachment, read_format
