@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roost.actors import family
 from roost.db.transaction import Reader
+from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.sessions import transcript
 from roost.sessions.parts import Tokens
@@ -21,6 +22,14 @@ class Spent(Struct, frozen=True):
     tokens: Tokens = Tokens()
     cost: float = 0.0
     """US dollars."""
+
+
+def spent_since_prompt(db: Reader, address: Address, message_id: str) -> Spent:
+    """What `address` and all below it have used since the prompt `message_id` was accepted.
+
+    Raises `NotFoundError` if that is not there any more.
+    """
+    return spent_since(db, address, inbox.get(db, message_id).created)
 
 
 def spent_since(db: Reader, address: Address, moment: int) -> Spent:

@@ -8,11 +8,10 @@ from typing import Final
 
 from roost.actors import family, turn_store
 from roost.actors import store as actors
-from roost.actors.cancel import cancel_below, cancel_session, stop
+from roost.actors.cancel import cancel_below, cancel_session, hold, stop
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.owner import Owner
 from roost.actors.send import send
-from roost.actors.spending import Spent, spent_since
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, NotFoundError, StorageError, UsageError
@@ -326,21 +325,14 @@ class Runtime:
                     await self.scheduler.recover(address.session_id)
 
     async def stop_below(self, address: Address) -> None:
-        """Stop all that is at work below an actor that sleeps, since nobody waits for it."""
+        """Stop all that is at work below an actor that sleeps. The news of it wakes nobody."""
 
         def stop_all(tx: Transaction) -> None:
             if actors.get(tx, address).status == "idle":
+                hold(tx, address)
                 cancel_below(tx, address, "forced")
 
         await self.database.write(stop_all)
-
-    async def spent(self, address: Address, message_id: str) -> Spent:
-        """What the actor and all below it have used since the prompt `message_id` was accepted."""
-
-        def read(db: Reader) -> Spent:
-            return spent_since(db, address, inbox.get(db, message_id).created)
-
-        return await self.database.read(read)
 
     async def _result(self, turn: Turn) -> TurnResult:
         message_id = turn.result_message_id

@@ -170,9 +170,12 @@ class Follower:
             result = await self._runtime.wait_turn(session_id, self._message_id)
             if result.turn.outcome == "interrupted":
                 return Followed(result)  # whoever took the actor over goes on with it and its tree
-            if result.turn.outcome != "success":
-                await self._runtime.stop_below(self._address)
-            return Followed(await self._runtime.wait_tree(self._address, result))
+            if result.turn.outcome == "success":
+                return Followed(await self._runtime.wait_tree(self._address, result))
+            # What comes of a turn that the news of others began meanwhile is no end of this one.
+            await self._runtime.stop_below(self._address)
+            await self._runtime.wait_tree(self._address, result)
+            return Followed(result)
         except NotFoundError:
             return Followed()
         except RoostError as error:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from roost import __version__
+from roost.actors.spending import spent_since_prompt
 from roost.cli.log import Log, logging_to
 from roost.cli.run.checks import check_price, unseen
 from roost.cli.run.follow import Followed, Follower
@@ -194,7 +195,9 @@ class _Run:
             followed = await follower.follow(self._show)
         self.heard = followed.result is not None or followed.left or followed.gave_up
         if self.heard and not followed.gave_up:
-            self._last.total = await self._runtime.spent(self._address, accepted.message_id)
+            self._last.total = await self._runtime.database.read(
+                lambda db: spent_since_prompt(db, self._address, accepted.message_id)
+            )
         return followed
 
     async def _show(self, sightings: list[Sighting]) -> None:
