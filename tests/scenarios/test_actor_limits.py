@@ -367,9 +367,11 @@ def test_a_run_whose_own_turn_fails_leaves_nobody_at_work(chat_house: Household)
     cast = Cast([spawn("scout"), Status(400, {}, refusal)], scout=[[Stall()]])
     chat_house.play(cast)
     answer = chat_house.prompt("Delegate.")
-    assert answer.code == 1
+    assert (answer.code, answer.result["outcome"]) == (1, "failure")
     chat_house.wait_until_nothing_lives()
     assert [one["notice"] for one in notices(chat_house)] == ["cancelled"]
+    assert len(chat_house.model.requests) == 3  # the news of the stop woke nobody
+    assert_sound(chat_house)
 
 
 def test_a_cancel_reaches_its_child_and_spares_the_others(house: Household) -> None:
