@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -5,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roost.config.hooks import HookPoint, Matcher
+from roost.config.load import Place, load
+from roost.config.paths import roost_paths
+from roost.context.agents import agents
 from roost.hooks.matcher import BUILT_IN_AGENTS, applies
 from roost.hooks.models import Mode
 
@@ -85,3 +89,11 @@ def test_excluding_never_adds_an_agent(
 def test_a_pattern_for_anything_finds_no_built_in_agent(agent: str, mode: Mode) -> None:
     found = applies(Matcher(agent=".*"), "actor.pre_stop", agent, mode)
     assert found is (agent not in BUILT_IN_AGENTS)
+
+
+def test_every_agent_that_is_built_in_is_known_as_one(tmp_path: Path) -> None:
+    environ = {"ROOST_HOME": str(tmp_path / "roost")}
+    loaded = load(Place(tmp_path, environ, roost_paths(environ), tmp_path))
+    native = {agent.name for agent in agents(loaded).values() if agent.native}
+    assert native
+    assert native <= BUILT_IN_AGENTS

@@ -22,7 +22,11 @@ BUILT_IN_AGENTS: Final = frozenset(
         "distill",
     }
 )
-"""Agents that a hook at `actor.*` does not see unless its matcher names them."""
+"""Agents that a hook at `actor.*` does not see unless its matcher names them.
+
+Beside those of `context.agents` these are the names under which OpenCode and its kin run agents of
+their own, for titles, summaries and memory: a hook that was written for those never sees them.
+"""
 TASK_WORKERS: Final = Matcher(
     exclude_only=(
         "checkpoint-writer",

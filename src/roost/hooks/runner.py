@@ -130,7 +130,7 @@ class Hooks:
         return await self._asked("session.pre", given)
 
     async def session_post(self, given: SessionPost) -> HookReport:
-        """Tell that a turn is over. `scope.SessionScope` does it exactly once."""
+        """Tell that a turn is over. Whoever ran the turn does it, at most once."""
         return await self._asked("session.post", given)
 
     async def _asked(self, on: HookPoint, given: HookInput, *, held: bool = False) -> HookReport:

@@ -1,16 +1,16 @@
 """Asks the hooks of a project around a turn, and turns what they say into mail and endings."""
 
-from typing import Any, Final
+from typing import Final, Literal, TypedDict
 
 import msgspec
 
-from roost.actors.models import Turn
+from roost.actors.models import Outcome, Turn
 from roost.actors.report import last_words
 from roost.actors.turn_store import get_turn
 from roost.context.agents import Agent
 from roost.core.failpoints import failpoint
 from roost.events.types import Event
-from roost.hooks.models import HookReport, PostStop, PreStop, SessionPost, SessionPre
+from roost.hooks.models import HookReport, Mode, PostStop, PreStop, SessionPost, SessionPre
 from roost.inbox import store as inbox
 from roost.sessions.parts import TextPart
 from roost.turn.memory import Memory
@@ -22,7 +22,7 @@ from roost.turn.world import World
 LAST_SECONDS: Final = 5.0
 """How long hooks may still work when the process is asked to end."""
 _WRITERS: Final = ("edit", "write", "apply_patch")
-_SESSION_OUTCOMES: Final[dict[str, Any]] = {
+_SESSION_OUTCOMES: Final[dict[Outcome, Literal["completed", "error", "cancelled"]]] = {
     "success": "completed",
     "failure": "error",
     "cancelled": "cancelled",
@@ -75,7 +75,10 @@ async def after_delivery(world: World, memory: Memory, facts: Facts) -> Facts:
 
 
 async def tell_the_end(world: World, memory: Memory) -> None:
-    """Let hooks know how the turn ended: exactly once, whatever came of it."""
+    """Let hooks know how the turn ended, whatever came of it.
+
+    At most once: where the process is killed first, nobody tells them.
+    """
     agent, mode = _agent(world, memory), memory.claim.actor.mode
     turn = await world.database.read(lambda db: get_turn(db, memory.claim.turn.id))
     if turn.outcome is None:
@@ -126,7 +129,23 @@ def _agent(world: World, memory: Memory) -> Agent:
     return world.resolve_agent(name)
 
 
-def _who(memory: Memory, agent: Agent) -> dict[str, Any]:
+class _Who(TypedDict):
+    session_id: str
+    actor_id: str
+    agent: str
+    mode: Mode
+    task_id: str | None
+
+
+class _What(TypedDict):
+    lifecycle: Literal["persistent", "ephemeral"]
+    task: str
+    description: str
+    parent_session_id: str | None
+    parent_actor_id: str | None
+
+
+def _who(memory: Memory, agent: Agent) -> _Who:
     actor = memory.claim.actor
     return {
         "session_id": actor.session_id,
@@ -137,7 +156,7 @@ def _who(memory: Memory, agent: Agent) -> dict[str, Any]:
     }
 
 
-def _what(memory: Memory) -> dict[str, Any]:
+def _what(memory: Memory) -> _What:
     actor = memory.claim.actor
     return {
         "lifecycle": actor.lifecycle,
