@@ -57,10 +57,10 @@ def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     answer = _answer_tool(facts.prompt)
     if answer is not None:
         tools = {**tools, answer.name: answer}  # last, so that the others keep their place
-    head_of = _Head(agent, world.system(agent, facts.model, prompt.system if prompt else None))
-    request = _request(memory, facts, action, head_of, tools)
-    head = _head(world, memory, facts)
-    return Plan(request, head, {} if action.closing else tools, answer)
+    prefix = _Prefix(agent, world.system(agent, facts.model, prompt.system if prompt else None))
+    request = _request(memory, facts, action, prefix, tools)
+    info = _info(world, memory, facts)
+    return Plan(request, info, {} if action.closing else tools, answer)
 
 
 def _answer_tool(prompt: UserInfo | None) -> StructuredOutputTool | None:
@@ -77,7 +77,7 @@ def _wanted(tools: Mapping[str, Tool[Any]], prompt: UserInfo | None) -> Mapping[
     return {name: tool for name, tool in tools.items() if switches.get(name, True)}
 
 
-class _Head(Struct, frozen=True):
+class _Prefix(Struct, frozen=True):
     """What stands before the messages of a request, and how it is sampled."""
 
     agent: Agent
@@ -85,16 +85,16 @@ class _Head(Struct, frozen=True):
 
 
 def _request(
-    memory: Memory, facts: Facts, action: Sample, head: _Head, tools: Mapping[str, Tool[Any]]
+    memory: Memory, facts: Facts, action: Sample, prefix: _Prefix, tools: Mapping[str, Tool[Any]]
 ) -> ModelRequest:
-    user, agent = facts.user, head.agent
+    user, agent = facts.user, prefix.agent
     messages = suitable(memory, memory.view.build(facts.messages))
     if action.words:
         reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
         messages = (*messages, UserMessage((Text(reminder),)))
     return ModelRequest(
         model=_with_options(facts.model, agent),
-        system=head.system,
+        system=prefix.system,
         messages=messages,
         tools=tuple(_spec(tool) for tool in tools.values()),
         tool_choice="none" if action.closing else "auto",
@@ -157,7 +157,7 @@ def _stripped(memory: Memory, message: Message) -> Message:
             return message
 
 
-def _head(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
+def _info(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
     last = facts.last
     user = facts.user
     actor = memory.claim.actor
