@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from roost.core.clock import now_ms
 from roost.core.errors import DeniedError, StaleFenceError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
+from roost.db.watching import until
 from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
@@ -145,16 +147,18 @@ class Gate:
 
         If `put` stores none, it was agreed to before.
         """
-        news_of = _about(by.address.session_id)
-        with self._bus.subscribe(news_of) as news:
-            ask = await write_fenced(self._database, by.claim, put)
-            if ask is None:
-                return {"reply": "once"}
-            try:
-                return await self._answer(ask, news.batch, by)
-            except asyncio.CancelledError:
-                await self._withdraw(ask, by)
-                raise
+        ask = await write_fenced(self._database, by.claim, put)
+        if ask is None:
+            return {"reply": "once"}
+        try:
+            while (answer := await self._answer(ask)) is None:
+                await write_fenced(
+                    self._database, by.claim, lambda tx: expire(tx, ask, by.terms.seconds)
+                )
+            return answer
+        except asyncio.CancelledError:
+            await self._withdraw(ask, by)
+            raise
 
     async def _withdraw(self, ask: Ask, by: Requester) -> None:
         """Close a request whose call was stopped; for a turn that is lost, as for all such."""
@@ -163,25 +167,21 @@ class Gate:
         except StaleFenceError:
             await self._database.write(asks.withdraw_lost)
 
-    async def _answer(self, ask: Ask, news: Callable[[], Any], by: Requester) -> dict[str, Any]:
-        while True:
-            current = await self._database.read(lambda db: asks.get(db, ask.id))
-            if current.state == "answered":
-                return current.answer or {}
-            if current.state == "withdrawn":
-                raise RejectedError("The request was withdrawn.", blocks=True)
-            left = _POLL_SECONDS
-            if current.deadline is not None:
-                left = min(left, (current.deadline - now_ms()) / 1000)
-            if left <= 0:
-                await write_fenced(
-                    self._database, by.claim, lambda tx: expire(tx, ask, by.terms.seconds)
-                )
-                continue
-            try:
-                await asyncio.wait_for(news(), left)
-            except TimeoutError:
-                continue
+    async def _answer(self, ask: Ask) -> dict[str, Any] | None:
+        """The answer, or None if nobody gave one in time. Raises `RejectedError`."""
+        left = inf if ask.deadline is None else (ask.deadline - now_ms()) / 1000
+        current = await until(
+            self._database,
+            self._bus,
+            lambda db: asks.get(db, ask.id),
+            lambda current: current.state != "open",
+            concerns=_about(ask.session_id),
+            poll=_POLL_SECONDS,
+            seconds=left,
+        )
+        if current.state == "withdrawn":
+            raise RejectedError("The request was withdrawn.", blocks=True)
+        return (current.answer or {}) if current.state == "answered" else None
 
 
 def _about(session_id: str) -> Callable[[Event], bool]:

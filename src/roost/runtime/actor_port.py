@@ -1,7 +1,5 @@
 """The other actors as one call of a tool sees them: makes, wakes, asks, waits for, stops them."""
 
-import asyncio
-import time
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from roost.actors import family, store, trees
+from roost.actors import family, store, tree_budgets
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
 from roost.actors.fenced import write_fenced
@@ -26,6 +24,7 @@ from roost.core.ids import new_id
 from roost.core.text import clean
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
+from roost.db.watching import until
 from roost.events.bus import Bus
 from roost.inbox import changes
 from roost.inbox import store as inbox
@@ -46,6 +45,8 @@ from roost.turn.world import Caller
 
 STOP_SECONDS: Final = 5.0
 """How long a cancel waits until the actor has stopped."""
+STOP_POLL_SECONDS: Final = 1.0
+"""How often it is looked for whether an actor of another process has stopped."""
 
 
 T = TypeVar("T")
@@ -133,7 +134,7 @@ class ActorPort:
             task = f"{state}\n\n{task}" if state else task
         wanted = order.model or (agent.model if order.context != "full" else None)
         model = self._models.named(self._project, wanted, caller.model)
-        if trees.COST in caller.claim.turn.budgets.limits:
+        if tree_budgets.COST in caller.claim.turn.budgets.limits:
             _check_price(self._models.resolve(self._project, model.ref))
         return Brief(
             agent=agent.name,
@@ -155,18 +156,17 @@ class ActorPort:
         """Stop a child and all below it, and wait a moment until it has stopped."""
         address = await self._descendant(actor_id)
         await self._write(lambda tx: cancel_tree(tx, address, mode))
-        deadline = time.monotonic() + STOP_SECONDS
-        news_of = address.session_id
-        with self._bus.subscribe(lambda event: event.session_id == news_of) as news:
-            while True:
-                actor = await self._database.read(lambda db: store.get(db, address))
-                left = deadline - time.monotonic()
-                if actor.cancel is None or left <= 0:
-                    return await self._view(address)
-                try:
-                    await asyncio.wait_for(news.batch(0.01), min(left, 1.0))
-                except TimeoutError:
-                    continue
+        await until(
+            self._database,
+            self._bus,
+            lambda db: store.get(db, address),
+            lambda actor: actor.cancel is None,
+            concerns=lambda event: event.session_id == address.session_id,
+            poll=STOP_POLL_SECONDS,
+            seconds=STOP_SECONDS,
+            window=0.01,
+        )
+        return await self._view(address)
 
     # Waiting
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from roost.actors.models import CancelMode
 from roost.actors.spawn import ContextMode
 from roost.actors.view import ActorView as ActorView
+from roost.actors.wait import How
 from roost.db.transaction import Transaction
 from roost.inbox.models import State
 
@@ -43,10 +44,9 @@ class Spawned(Struct, frozen=True):
 class Finished(Struct, frozen=True):
     """How waiting for a turn ended."""
 
-    how: Literal["ended", "timeout", "steered", "asked", "cancelled", "finished before"]
-    """`ended`: there is a notice; `steered`: a person spoke to the one who waits; `asked`: a
-    session that it directs asks it for a permission; `cancelled`: the one who waits was asked to
-    stop; `finished before`: the turn had ended, and its notice had been heard already."""
+    how: Literal[How, "finished before"]
+    """As in `roost.actors.wait`. `ended`: there is a notice; `finished before`: the turn had ended,
+    and its notice had been heard already."""
     view: ActorView
     stored: Stored | None = None
     """To be done in the transaction that stores the answer of the tool: it counts as the notice."""

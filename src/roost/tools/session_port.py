@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from roost.actors.view import ActorView
+from roost.actors.wait import JoinHow
 from roost.tools.actor_port import Sent, Stored
 
 Bucket = Literal["progressing", "stalled", "waiting", "idle", "failed", "cancelled"]
@@ -69,9 +70,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 class Joined(Struct, frozen=True):
     """How waiting for sessions ended."""
 
-    how: Literal["rest", "timeout", "steered", "cancelled", "asked"]
-    """`rest`: none of them works; `asked`: one asks for a permission; `steered`: a person spoke to
-    the one who waits."""
+    how: JoinHow
     sessions: tuple[SessionView, ...]
     unknown: tuple[str, ...] = ()
     """Ids that are no sessions of the caller."""
