@@ -77,7 +77,7 @@ def test_the_lock_of_a_process_that_is_killed_is_proof_and_of_a_silent_one_is_no
     assert me.is_dead(holder)
     claim = stage.claim(owner=me.id, is_dead=me.is_dead)
     assert claim is not None
-    assert claim.took_over
+    assert claim.actor.owner == me.id
     assert texts(stage.drain(claim)) == ["go"]
     assert_laws(stage, accepted)
     me.close()
@@ -135,7 +135,7 @@ def test_a_lease_far_in_the_future_holds_only_for_an_owner_that_provably_lives(
     assert me.is_dead("proc_elsewhere") is None
     claim = stage.claim(owner=me.id, is_dead=me.is_dead, reason="resume")
     assert claim is not None
-    assert claim.took_over
+    assert claim.actor.owner == me.id
     stage.settle(claim)
     other.close()
     me.close()

@@ -3,7 +3,7 @@ from stage import Stage, assert_laws, note, prompt, texts
 
 from roost.actors import store as actors
 from roost.actors import turn_store
-from roost.actors.cancel import request_cancel
+from roost.actors.cancel import request_cancel, stop
 from roost.actors.models import (
     Actor,
     BusyStatus,
@@ -12,6 +12,7 @@ from roost.actors.models import (
     Ending,
     RetryState,
     RetryStatus,
+    Turn,
 )
 from roost.actors.settle import settle
 from roost.core.errors import NotFoundError
@@ -29,8 +30,12 @@ def running(stage: Stage) -> Claim:
     return claim
 
 
-def cancel(stage: Stage, mode: CancelMode, turn_id: str | None = None) -> Actor | None:
-    return stage.do(lambda tx: request_cancel(tx, stage.main, mode, turn_id))
+def cancel(stage: Stage, mode: CancelMode) -> Actor | None:
+    return stage.do(lambda tx: request_cancel(tx, stage.main, mode))
+
+
+def stop_turn(stage: Stage, turn: Turn) -> list[Actor]:
+    return stage.do(lambda tx: stop(tx, stage.main, "forced", turn_id=turn.id))
 
 
 def outcomes(stage: Stage) -> list[str | None]:
@@ -91,7 +96,7 @@ def test_after_any_other_end_waiting_mail_gets_a_turn_of_its_own(
 
 def test_a_cancel_marks_the_running_turn_once(stage: Stage, running: Claim) -> None:
     stage.events.clear()
-    marked = cancel(stage, "graceful", running.turn.id)
+    marked = cancel(stage, "graceful")
     assert marked is not None
     assert marked.cancel == stage.actor().cancel == "graceful"
     cancel(stage, "graceful")
@@ -108,12 +113,12 @@ def test_forced_outranks_graceful_whatever_comes_first(stage: Stage, running: Cl
 
 def test_a_late_cancel_does_not_hit_the_next_turn(stage: Stage, running: Claim) -> None:
     stage.settle(running)
-    assert cancel(stage, "forced", running.turn.id) is None
+    assert stop_turn(stage, running.turn) == []
     stage.send(prompt(stage.main, "next"))
-    assert cancel(stage, "forced", running.turn.id) is None
+    assert stop_turn(stage, running.turn) == []
     following = stage.claim()
     assert following is not None
-    assert cancel(stage, "forced", running.turn.id) is None
+    assert stop_turn(stage, running.turn) == []
     assert stage.actor().cancel is None
 
 

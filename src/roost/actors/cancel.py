@@ -12,17 +12,13 @@ from roost.inbox.models import Address
 from roost.sessions import store as sessions
 
 
-def request_cancel(
-    tx: Transaction, address: Address, mode: CancelMode, turn_id: str | None = None
-) -> Actor | None:
-    """Mark the running turn of `address`; None when there is none, or it is not `turn_id`.
+def request_cancel(tx: Transaction, address: Address, mode: CancelMode) -> Actor | None:
+    """Mark the running turn of `address`; None when there is none.
 
     Forced outranks graceful; asking twice changes nothing. Queued mail stays.
     """
     actor = store.get(tx, address)
-    if actor.status != "running" or turn_id not in {None, actor.current_turn}:
-        return None
-    return _mark(tx, actor, mode)
+    return _mark(tx, actor, mode) if actor.status == "running" else None
 
 
 def cancel_tree(tx: Transaction, address: Address, mode: CancelMode) -> list[Actor]:

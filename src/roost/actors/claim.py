@@ -75,7 +75,7 @@ def claim(
     held = _hold(tx, actor, turn, owner, now)
     tell_status(tx, held)
     failpoint("claim.end")
-    return Claim(held, turn, took_over, limits)
+    return Claim(held, turn, limits)
 
 
 def _hold(tx: Transaction, actor: Actor, turn: Turn, owner: str, now: int) -> Actor:

@@ -182,8 +182,6 @@ class Claim(Struct, frozen=True):
 
     actor: Actor
     turn: Turn
-    took_over: bool
-    """An earlier owner's lease had run out."""
     limits: ActorLimits = ActorLimits()
 
     @property

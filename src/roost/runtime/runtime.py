@@ -360,11 +360,9 @@ class Runtime:
 
     # Requests to the person
 
-    async def asks(self, session_id: str | None = None) -> list[Ask]:
-        """What waits for an answer, in a session and those below it or in all, the oldest first."""
-        return await self.database.read(
-            lambda db: asks.listed_below(db, session_id) if session_id else asks.listed(db)
-        )
+    async def asks(self) -> list[Ask]:
+        """What waits for an answer in all sessions, the oldest first."""
+        return await self.database.read(asks.listed)
 
     async def reply_permission(self, ask_id: str, reply: Reply, message: str | None = None) -> Ask:
         """Answer a permission request; `message` goes to the model with a `reject`."""

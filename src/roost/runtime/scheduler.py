@@ -125,14 +125,6 @@ class Scheduler:
         runs = [run for address, run in self._running.items() if address.session_id == session_id]
         return {part_id: text for run in runs for part_id, text in run.texts.items()}
 
-    def stop(self, address: Address, turn_id: str | None = None) -> bool:
-        """Stop the turn that runs here for `address`; False if none does."""
-        run = self._running.get(address)
-        if run is None or turn_id not in {None, run.claim.turn.id}:
-            return False
-        run.stop()
-        return True
-
     async def recover(self, session_id: str | None = None) -> None:
         """Close turns whose process is gone, and wake those that mail waits for.
 
@@ -155,7 +147,9 @@ class Scheduler:
         elif event.type == "actor.cancelling":
             address = Address(event.properties["sessionID"], event.properties["actorID"])
             if event.properties["mode"] == "forced":
-                self.stop(address)
+                run = self._running.get(address)
+                if run is not None:
+                    run.stop()
             self.wake(address, "mail")  # one that was still to run ends without running
 
     async def _recovered(self, address: Address) -> bool:
