@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from roost.core.finishing import see_through
+from roost.core.finishing import make_or_undo, see_through
 
 
 def test_work_ends_although_its_caller_is_stopped_and_the_stop_is_raised_then() -> None:
@@ -60,3 +60,27 @@ def test_what_fails_is_told_in_the_log_and_hides_nothing(caplog: pytest.LogCaptu
 
     asyncio.run(see_through(work(), "it was not undone"))
     assert "it was not undone: no such thing" in caplog.text
+
+
+def test_what_is_made_while_the_caller_is_stopped_is_undone() -> None:
+    async def go() -> None:
+        begun, may_end, undone = asyncio.Event(), asyncio.Event(), list[str]()
+
+        async def making() -> str:
+            begun.set()
+            await may_end.wait()
+            return "it"
+
+        async def undo(made: str) -> None:
+            undone.append(made)
+
+        task = asyncio.create_task(make_or_undo(making(), undo, "it stays"))
+        await begun.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert undone == ["it"]
+
+    asyncio.run(go())

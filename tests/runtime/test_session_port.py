@@ -13,12 +13,15 @@ from runtime_stage import Desk, desk
 
 from roost.actors import claim as claims
 from roost.actors import peers
+from roost.actors import store as actors
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Budgets, Claim
 from roost.core.errors import ConflictError, NotFoundError, StaleFenceError, UsageError
 from roost.db.transaction import Transaction
 from roost.events.types import Event
+from roost.inbox import store as inbox
 from roost.permissions.forwarding import director
+from roost.runtime import session_ask
 from roost.runtime.session_port import SessionPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName
@@ -363,5 +366,35 @@ def test_a_stop_while_an_unused_tree_is_removed_is_no_success(
         with pytest.raises(asyncio.CancelledError):
             await task
         assert head.trees == []
+
+    directing(tmp_path, play)
+
+
+@pytest.mark.parametrize("moment", ["actor.registered", "actor.status"])
+def test_a_copy_whose_answer_is_not_waited_for_leaves_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    moment: str,
+) -> None:
+    async def play(head: Head) -> None:
+        runtime = head.place.runtime
+        made = await head.create()
+        await head.rest(made.session_id)
+        with monkeypatch.context() as patched:
+            patched.setattr(session_ask, "SECONDS", 0.0)
+            reply = await head.port.ask(made.session_id, "What did you do?")
+        assert (reply.fault, reply.text) == (True, "The question took too long.")
+        asking = asyncio.create_task(head.port.ask(made.session_id, "And then?"))
+        runtime.bus.listen(lambda event: asking.cancel() if event.type == moment else None)
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        found = await runtime.database.read(lambda db: actors.of_session(db, made.session_id))
+        assert [one.actor_id for one in found] == [made.session_id]
+        page = await runtime.transcripts.page(made.session_id, everybody=True)
+        assert "copy of yourself" not in str(page)
+        rows = await runtime.database.read(lambda db: inbox.queued(db, head.claim.address))
+        assert [row.sender.actor_id for row in rows if row.sender] == [made.session_id]
+        assert not caplog.records
 
     directing(tmp_path, play)

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 FINISH_SECONDS: Final = 60.0
 """How long one that is being stopped takes care of what it has to leave in order."""
@@ -34,3 +35,25 @@ async def see_through(
         logger.warning("%s: %s", what, error)
     if stopped is not None:
         raise stopped
+
+
+async def make_or_undo(
+    making: Coroutine[Any, Any, T],
+    undo: Callable[[T], Coroutine[Any, Any, object]],
+    what: str,
+    *,
+    seconds: float = FINISH_SECONDS,
+) -> T:
+    """What `making` makes, which is not interrupted; if the caller is stopped meanwhile, that is
+    undone as soon as it is there, and the cancellation raised. See `see_through`.
+    """
+    task = asyncio.ensure_future(making)
+
+    async def unmade() -> None:
+        await undo(await task)
+
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await see_through(unmade(), what, seconds=seconds)
+        raise

@@ -16,7 +16,7 @@ from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Claim, Reason, Terms
 from roost.actors.owner import Owner
 from roost.core.clock import now_ms
-from roost.core.errors import RoostError, StorageError
+from roost.core.errors import NotFoundError, RoostError, StorageError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
@@ -206,6 +206,8 @@ class Scheduler:
 
     async def _refuse(self, address: Address, reason: Reason, error: RoostError) -> None:
         """Let a turn that cannot begin fail, with the mail that it was for."""
+        if isinstance(error, NotFoundError) and await self._is_gone(address):
+            return
         logger.error("%s: %s", address.session_id, error.message)
 
         def fail(tx: Transaction) -> None:
@@ -220,6 +222,13 @@ class Scheduler:
             self._report(address, storage_error)
         except Exception:
             logger.exception("the turn of %s could not be refused", address.actor_id)
+
+    async def _is_gone(self, address: Address) -> bool:
+        """Whether an actor was taken out after it was to be woken."""
+        try:
+            return await self._database.read(lambda db: actors.find(db, address)) is None
+        except StorageError:
+            return False
 
     async def _limits_of(self, session_id: str) -> ActorLimits:
         """The limits of a session's actors; the built-in ones if its folder is gone or faulty."""

@@ -2,27 +2,34 @@
 
 from typing import Final
 
-from roost.actors import store
+from roost.actors import family, store, turn_store
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
+from roost.actors.fenced import write_fenced
 from roost.actors.models import Actor, Claim, Turn
 from roost.actors.report import last_words
 from roost.actors.spawn import Brief, spawn_reader
 from roost.actors.wait import wait_for_turn
 from roost.core.errors import NotFoundError, RoostError, StaleFenceError, StorageError
+from roost.core.finishing import make_or_undo, see_through
 from roost.core.text import cut
 from roost.db.database import Database
-from roost.db.transaction import Reader, Transaction
+from roost.db.transaction import Transaction
+from roost.db.watching import until
 from roost.events.bus import Bus
 from roost.inbox.changes import consume, forget
 from roost.inbox.models import Address
 from roost.sessions import transcript
-from roost.sessions.models import ModelName, UserInfo
+from roost.sessions.models import ModelName
 from roost.tools.actor_port import Stored
 from roost.tools.session_port import Reply
 
 SECONDS: Final = 300.0
 """How long an answer may take."""
+STOP_SECONDS: Final = 5.0
+"""How long a copy whose answer nobody needs any more may take to stop."""
+_STOP_POLL_SECONDS: Final = 1.0
+_LEFT: Final = "a copy that was asked a question was not taken out with the call that asked"
 READING: Final = ("read", "glob", "grep", "list")
 """The tools of a copy."""
 NOTHING_YET: Final = "It has heard and said nothing yet, so it knows nothing beyond its task."
@@ -42,8 +49,18 @@ async def ask_session(
 
     Raises `StaleFenceError` when the turn that asks is lost.
     """
+
+    async def abandon(reader: Actor | None) -> None:
+        if reader is not None:
+            await _abandoned(database, bus, claim, reader)
+
     try:
-        reader = await database.write(lambda tx: _reader(tx, claim, child, question))
+        reader = await make_or_undo(
+            database.write(lambda tx: _reader(tx, claim, child, question)),
+            abandon,
+            _LEFT,
+            seconds=2 * STOP_SECONDS,
+        )
     except (StaleFenceError, StorageError):
         raise
     except RoostError as error:
@@ -55,10 +72,10 @@ async def ask_session(
     except NotFoundError as error:
         return Reply(error.message, fault=True)
     except BaseException:
-        await database.write(lambda tx: cancel_tree(tx, reader.address, "forced"))
+        await see_through(abandon(reader), _LEFT, seconds=2 * STOP_SECONDS)
         raise
     if waited.how != "ended" or waited.turn is None:
-        await database.write(lambda tx: cancel_tree(tx, reader.address, "forced"))
+        await abandon(reader)
         why = "took too long" if waited.how == "timeout" else "was left, since you are wanted"
         return Reply(f"The question {why}.", fault=True)
     turn = waited.turn
@@ -70,9 +87,53 @@ async def ask_session(
     return Reply(text or "It answered nothing.", fault=not text, stored=stored)
 
 
+async def _abandoned(database: Database, bus: Bus, claim: Claim, reader: Actor) -> None:
+    """Stop a copy whose answer nobody needs any more, and take it out.
+
+    One that does not stop in time is taken out when the next question is asked.
+    """
+    address = reader.address
+    await write_fenced(database, claim, lambda tx: cancel_tree(tx, address, "forced"))
+    await until(
+        database,
+        bus,
+        lambda db: store.find(db, address),
+        lambda actor: actor is None or actor.status == "idle",
+        concerns=lambda event: event.session_id == address.session_id,
+        poll=_STOP_POLL_SECONDS,
+        seconds=STOP_SECONDS,
+    )
+    await write_fenced(database, claim, lambda tx: _take_out(tx, claim.address, reader))
+
+
+def _take_out(tx: Transaction, asking: Address, reader: Actor) -> None:
+    """Remove a copy that is at rest, with what the one who asked was told of it."""
+    now = store.find(tx, reader.address)
+    if now is None or now.status != "idle":
+        return
+    turn = turn_store.find_turn(tx, reader.address, now.turns)
+    transcript.remove_slice(tx, reader.session_id, reader.actor_id)
+    store.remove(tx, reader.address)
+    if turn is not None:
+        forget(tx, asking, notice_key(turn.id))
+
+
+def _take_out_leftovers(tx: Transaction, asking: Address, session_id: str) -> None:
+    """Remove the copies of a session that stopped too late, or when their process died."""
+    for one in family.children(tx, asking):
+        if one.session_id != session_id or one.fronts or one.background or one.status != "idle":
+            continue
+        turn = turn_store.find_turn(tx, one.address, one.turns)
+        if turn is not None and turn.outcome != "success":
+            _take_out(tx, asking, one)
+
+
 def _reader(tx: Transaction, claim: Claim, child: Actor, question: str) -> Actor | None:
+    store.check_fence(tx, claim)
+    if child.session_id != claim.address.session_id:
+        _take_out_leftovers(tx, claim.address, child.session_id)
     mark = transcript.last_closed(tx, child.session_id, child.actor_id)
-    heard = _last_heard(tx, child.address, mark) if mark else None
+    heard = transcript.last_user(tx, child.session_id, child.actor_id, mark) if mark else None
     if heard is None:
         return None
     brief = Brief(
@@ -88,22 +149,11 @@ def _reader(tx: Transaction, claim: Claim, child: Actor, question: str) -> Actor
     return spawn_reader(tx, claim, brief, child.session_id)
 
 
-def _last_heard(db: Reader, address: Address, mark: str) -> UserInfo | None:
-    seq = transcript.seq_of(db, mark) or 0
-    known = transcript.load(db, address.session_id, address.actor_id, before=seq + 1)
-    said = [one.info for one in known if isinstance(one.info, UserInfo)]
-    return said[-1] if said else None
-
-
 def _thrown_away(claim: Claim, reader: Actor, turn: Turn) -> Stored:
     """Takes the copy out once its answer is stored; the answer counts as the notice of it."""
 
     def stored(tx: Transaction, message_id: str) -> None:
         consume(tx, claim.address, notice_key(turn.id), message_id, claim.turn.id)
-        now = store.find(tx, reader.address)
-        if now is not None and now.status == "idle":
-            transcript.remove_slice(tx, reader.session_id, reader.actor_id)
-            store.remove(tx, reader.address)
-            forget(tx, claim.address, notice_key(turn.id))
+        _take_out(tx, claim.address, reader)
 
     return stored

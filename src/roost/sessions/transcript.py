@@ -15,7 +15,7 @@ from roost.core.errors import ConflictError, NotFoundError
 from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
-from roost.sessions.models import AssistantInfo, Info, Message, encode_info
+from roost.sessions.models import AssistantInfo, Info, Message, UserInfo, encode_info
 from roost.sessions.parts import (
     Part,
     ReasoningPart,
@@ -362,6 +362,17 @@ def last_closed(db: Reader, session_id: str, actor_id: str) -> str | None:
         (session_id, actor_id),
     )
     return row["id"] if row else None
+
+
+def last_user(db: Reader, session_id: str, actor_id: str, up_to: str) -> UserInfo | None:
+    """The head of the last message that was said to an actor, not after the message `up_to`."""
+    row = db.one(
+        f"SELECT {_HEAD} FROM message WHERE session_id = ? AND actor_id = ? AND role = 'user'"
+        " AND seq <= (SELECT seq FROM message WHERE id = ?) ORDER BY seq DESC LIMIT 1",
+        (session_id, actor_id, up_to),
+    )
+    info = info_of(row) if row else None
+    return info if isinstance(info, UserInfo) else None
 
 
 def remove_slice(tx: Transaction, session_id: str, actor_id: str) -> None:

@@ -1,22 +1,22 @@
 """Starts other actors: goes on at once (`spawn`), or holds the call until the turn ends (`run`)."""
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Any, Final
 
 from roost.core.errors import UsageError
-from roost.core.finishing import see_through
+from roost.core.finishing import make_or_undo, see_through
 from roost.core.text import clean, cut
 from roost.permissions.models import PermissionRequest
 from roost.tools import actor_words
 from roost.tools.actor_operations import DEFAULT_TIMEOUT_MS, Order, Run, Spawn
-from roost.tools.actor_port import ActorPort, Finished, Spawned, SpawnOrder
+from roost.tools.actor_port import Finished, Spawned, SpawnOrder
 from roost.tools.answer_format import answer_format
 from roost.tools.contract import ToolContext, ToolError, ToolOutput
 from roost.tools.output import cap
 
 STOP_SECONDS: Final = 10.0
 """How long a call that was stopped takes care of stopping what it had started."""
+_NOT_STOPPED: Final = "an actor was not stopped with its caller"
 _PROMPT_SHOWN: Final = 2_000
 """Characters of the prompt that a person sees who is asked."""
 _GOES_ON: Final = "It goes on in the background."
@@ -42,7 +42,8 @@ async def run(order: Run, context: ToolContext) -> ToolOutput:
     try:
         return await _result(order, child, context)
     except asyncio.CancelledError:
-        await _stopped(context.actors.cancel(child.actor_id, "forced"))
+        stopping = context.actors.cancel(child.actor_id, "forced")
+        await see_through(stopping, _NOT_STOPPED, seconds=STOP_SECONDS)
         raise
 
 
@@ -60,12 +61,13 @@ async def _made(order: Order, context: ToolContext, title: str, *, background: b
         PermissionRequest("actor", (agent,), always=(agent,), metadata=metadata, title=title)
     )
     context.progress(title, {"agent": agent, "description": description})
-    making = asyncio.ensure_future(context.actors.spawn(_ordered(order, background=background)))
-    try:
-        child = await asyncio.shield(making)
-    except asyncio.CancelledError:
-        await _stopped(_unmade(context.actors, making))
-        raise
+    port = context.actors
+    child = await make_or_undo(
+        port.spawn(_ordered(order, background=background)),
+        lambda child: port.cancel(child.actor_id, "forced"),
+        _NOT_STOPPED,
+        seconds=STOP_SECONDS,
+    )
     context.progress(title, _metadata(order, child))
     return child
 
@@ -96,11 +98,6 @@ def _ordered(order: Order, *, background: bool) -> SpawnOrder:
 def _said(text: str | None) -> str | None:
     """`text`, if it says anything."""
     return (text or "").strip() or None
-
-
-async def _unmade(port: ActorPort, making: asyncio.Future[Spawned]) -> None:
-    child = await making
-    await port.cancel(child.actor_id, "forced")
 
 
 async def _result(order: Run, child: Spawned, context: ToolContext) -> ToolOutput:
@@ -146,9 +143,3 @@ def _metadata(order: Order, child: Spawned) -> dict[str, Any]:
         child.session_id, child.actor_id, order.subagent_type, order.description
     )
     return {**found, "command": clean(order.command)} if order.command else found
-
-
-async def _stopped(work: Coroutine[Any, Any, object]) -> None:
-    """Let an actor be stopped although the call that started it is being stopped itself."""
-    what = "an actor was not stopped with its caller"
-    await see_through(work, what, seconds=STOP_SECONDS)
