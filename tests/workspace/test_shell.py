@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from roost.core.errors import NotFoundError, UsageError
-from roost.workspace import child, process_tree
+from roost.workspace import child, process_tree, running
 from roost.workspace.output import OutputLimits
 from roost.workspace.running import ShellCommand, ShellResult
 from roost.workspace.shell import Shell
@@ -228,6 +228,29 @@ def test_a_second_cancellation_kills_at_once(
         with pytest.raises(asyncio.CancelledError):
             await task
         assert time.monotonic() - start < 20
+        assert processes_with(SLEEP) == []
+
+    bench(tmp_path, work)
+
+
+def test_a_cancellation_just_after_the_shells_exit_ends_what_it_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking = asyncio.Event()
+
+    async def slow(*_: object) -> bool:
+        looking.set()
+        await asyncio.sleep(60)
+        return False
+
+    monkeypatch.setattr(running, "gone", slow)
+
+    async def work(one: Bench) -> None:
+        task = asyncio.ensure_future(one.run("setsid SLEEP >/dev/null 2>&1 & exit 0"))
+        await asyncio.wait_for(looking.wait(), 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
         assert processes_with(SLEEP) == []
 
     bench(tmp_path, work)

@@ -132,7 +132,7 @@ class RunningCommand:
         finally:
             if timer is not None:
                 timer.cancel()
-            if not self._child.exited.done():
+            if not self._child.exited.done() or (self._left and not self._over):
                 await self._abandon()
 
     def left_running(self) -> tuple[LeftRunning, ...]:
@@ -211,6 +211,7 @@ class RunningCommand:
         if end == "exited":
             self._left = left_behind(self._call, self.pid, seconds)
             if self._left:
+                self.leaves_something = True  # also if this is cancelled before it is over
                 await gone(self._call, _LAST_WORDS)
                 self._left = belonging(self._call)
                 self._child.drain()
@@ -232,9 +233,11 @@ class RunningCommand:
 
     async def _abandon(self) -> None:
         """The task was cancelled or the listener failed: leave nothing running."""
+        exited = self._child.exited.done()
         try:
-            await end_tree(self._call)
+            await end_tree(self._call_now() if exited else self._call)
         finally:
-            self._child.kill()
+            if not exited:
+                self._child.kill()
             self._over = True
         self._report()
