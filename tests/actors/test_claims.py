@@ -135,6 +135,7 @@ def writes(stage: Stage, claim: Claim) -> list[Callable[[], object]]:
         lambda: stage.settle(claim),
         lambda: stage.do(lambda tx: actors.set_retry(tx, claim, None)),
         lambda: stage.do(lambda tx: actors.check_fence(tx, claim)),
+        lambda: stage.do(lambda tx: actors.check_held(tx, claim)),
     ]
 
 
