@@ -1,4 +1,4 @@
-"""Asks the hooks of a project around a turn, and turns what they say into mail and endings."""
+"""Asks the hooks of a project around a turn, and gives what they say as facts."""
 
 from typing import Final, Literal, TypedDict
 
