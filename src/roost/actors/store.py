@@ -1,5 +1,6 @@
 """The SQL of actors: register, read, and what a running turn writes of its own."""
 
+import logging
 import sqlite3
 from typing import Any
 
@@ -15,6 +16,8 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.sessions.models import MAIN, MessageError, ModelName
+
+logger = logging.getLogger(__name__)
 
 
 def register(tx: Transaction, actor: Actor) -> None:
@@ -223,9 +226,16 @@ def owners(db: Reader) -> set[str]:
 
 
 def owned_by(db: Reader, owner: str) -> list[Actor]:
-    """The actors that a process runs."""
-    rows = db.all("SELECT * FROM actor WHERE owner = ?", (owner,))
-    return [actor_from_row(row) for row in rows]
+    """The actors that a process runs. A row that cannot be read is left out: it must not keep the
+    leases of the others from being renewed.
+    """
+    found: list[Actor] = []
+    for row in db.all("SELECT * FROM actor WHERE owner = ?", (owner,)):
+        try:
+            found.append(actor_from_row(row))
+        except msgspec.MsgspecError:
+            logger.exception("the row of %s in %s is damaged", row["actor_id"], row["session_id"])
+    return found
 
 
 def set_background(tx: Transaction, address: Address) -> None:

@@ -5,6 +5,7 @@ import sqlite3
 import msgspec
 from msgspec import Struct
 
+from roost.actors import tree_budgets
 from roost.actors.models import Budgets, Claim, Ending, Progress, Turn
 from roost.actors.store import note_activity
 from roost.core.errors import NotFoundError
@@ -76,7 +77,11 @@ def sums(db: Reader, address: Address) -> Sums:
 
 
 def save_progress(tx: Transaction, claim: Claim, progress: Progress) -> None:
-    """Store what the turn has used."""
+    """Store what the turn has used, and charge its tree with what is new of it."""
+    if tree_budgets.is_limited(claim.turn.budgets):
+        known = get_turn(tx, claim.turn.id)
+        new = (progress.tokens - known.tokens, progress.cost - known.cost)
+        tree_budgets.charge(tx, claim, *new)
     tx.run(
         "UPDATE turn SET budgets = ?, steps = ?, tokens = ?, cost = ? WHERE id = ?",
         (

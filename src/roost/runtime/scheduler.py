@@ -288,16 +288,20 @@ class Scheduler:
 
     async def _beat(self) -> None:
         """Renew the leases, and stop turns that another process asked to stop."""
-        await asyncio.sleep(claims.RENEW_SECONDS)
-        self._owner.remove_dead(await self._database.read(actors.owners))
+        swept = False
         while True:
             await asyncio.sleep(claims.RENEW_SECONDS)
             try:
+                if not swept:
+                    self._owner.remove_dead(await self._database.read(actors.owners))
+                    swept = True
                 await self._look_after_sessions()
                 if self._running:
                     await self._look_after_turns()
             except StorageError as error:
                 logger.warning("leases were not renewed: %s", error.message)
+            except OSError as error:
+                logger.warning("the files of dead processes were not removed: %s", error)
 
     async def _look_after_sessions(self) -> None:
         """Wake those whom another process, or one that is gone, left with mail."""

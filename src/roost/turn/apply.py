@@ -7,7 +7,6 @@ from typing import assert_never
 
 import msgspec
 
-from roost.actors import tree_budgets
 from roost.actors.models import Ending, Progress, Settled
 from roost.actors.send import send
 from roost.actors.settle import settle
@@ -53,8 +52,6 @@ async def apply(
         if last is not None:
             transcript.update_message(tx, last.info)
         save_progress(tx, memory.claim, used)
-        if step is not None:
-            tree_budgets.charge(tx, memory.claim, step.tokens, step.cost)
         failpoint("apply.stored")
         result = _carry_out(tx, memory, action)
         return take(tx, memory, used) if result == "more" else result

@@ -90,8 +90,7 @@ class TurnRun:
         finally:
             if timer is not None:
                 timer.cancel()
-            for call in memory.ran:
-                await self._world.reap(call)
+            await asyncio.gather(*map(self._world.reap, memory.ran))
 
     async def _say_farewell(self, memory: Memory) -> None:
         if self._farewell is None:
