@@ -14,14 +14,17 @@ from runtime_stage import Desk, desk
 from roost.actors import claim as claims
 from roost.actors import peers
 from roost.actors import store as actors
+from roost.actors.cancel import hold
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Budgets, Claim
 from roost.core.errors import ConflictError, NotFoundError, StaleFenceError, UsageError
 from roost.db.transaction import Transaction
 from roost.events.types import Event
 from roost.inbox import store as inbox
+from roost.inbox.models import Address
 from roost.permissions.forwarding import director
 from roost.runtime import session_ask
+from roost.runtime.models import TurnResult
 from roost.runtime.session_port import SessionPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName
@@ -41,10 +44,11 @@ def git(folder: Path, *arguments: str) -> str:
 class Head:
     """A session that directs others, in the middle of a turn."""
 
-    def __init__(self, place: Desk, session_id: str, claim: Claim, port: SessionPort) -> None:
+    def __init__(self, place: Desk, session_id: str, caller: Caller, port: SessionPort) -> None:
         self.place = place
         self.session_id = session_id
-        self.claim = claim
+        self.caller = caller
+        self.claim: Claim = caller.claim
         self.port = port
 
     async def create(self, task: str = "Work.", **more: Any) -> Opened:
@@ -103,7 +107,7 @@ def directing(
                     seen="msg_1",
                     wait_until=lambda _: None,
                 )
-                await play(Head(place, session.id, claim, world.sessions(caller)))
+                await play(Head(place, session.id, caller, world.sessions(caller)))
 
     asyncio.run(go())
 
@@ -396,5 +400,50 @@ def test_a_copy_whose_answer_is_not_waited_for_leaves_nothing(
         rows = await runtime.database.read(lambda db: inbox.queued(db, head.claim.address))
         assert [row.sender.actor_id for row in rows if row.sender] == [made.session_id]
         assert not caplog.records
+
+    directing(tmp_path, play)
+
+
+def test_who_waits_for_all_below_takes_up_a_session_whose_process_died(tmp_path: Path) -> None:
+    async def play(head: Head) -> None:
+        runtime = head.place.runtime
+        made = await head.create()
+        await head.rest(made.session_id)
+        address = (await runtime.named(made.session_id)).address
+        lost = await runtime.database.write(
+            lambda tx: claims.claim(
+                tx,
+                address,
+                owner="one that died",
+                is_dead=lambda _: False,
+                budgets=Budgets(),
+                limits=ActorLimits(),
+                reason="resume",
+            )
+        )
+        assert lost is not None
+        result = TurnResult(head.claim.turn, None)
+        await asyncio.wait_for(runtime.wait_tree(head.claim.address, result), 20)
+        assert (await runtime.actor(address)).status == "idle"
+
+    directing(tmp_path, play)
+
+
+def test_who_writes_to_one_that_was_stopped_is_told_that_it_is_not_woken(tmp_path: Path) -> None:
+    async def play(head: Head) -> None:
+        runtime = head.place.runtime
+        other = await head.place.session()
+        address = (await runtime.named(other.id)).address
+        await runtime.database.write(lambda tx: hold(tx, address))
+        own = await head.create()
+        await head.rest(own.session_id)
+        await runtime.database.write(lambda tx: hold(tx, Address(own.session_id, own.session_id)))
+        async with runtime.worlds.world_of(head.claim.address) as world:
+            port = world.actors(head.caller)
+            sent = await port.send("main", "Hello.", to_session_id=other.id, reply_to=None)
+            assert (sent.busy, sent.held) == (False, True)
+        sent = await head.port.send(own.session_id, "Go on.")
+        assert (sent.busy, sent.held) == (False, False)
+        await head.rest(own.session_id)
 
     directing(tmp_path, play)

@@ -20,7 +20,6 @@ from roost.context.agents import Agent
 from roost.context.state import session_state
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, UsageError
-from roost.core.ids import new_id
 from roost.core.text import clean
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
@@ -32,7 +31,7 @@ from roost.inbox.models import Address, NoteBody
 from roost.llm import local
 from roost.llm.models import Model
 from roost.runtime.model_names import ModelNames
-from roost.runtime.posting import post
+from roost.runtime.posting import post, words_of
 from roost.runtime.project import Project
 from roost.sessions import store as sessions
 from roost.sessions.models import MAIN, Session
@@ -40,7 +39,6 @@ from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
 from roost.tools.actor_port import Finished, ModelView, Sent, SentView, Spawned, SpawnOrder
 from roost.tools.answer_format import check_format
-from roost.tools.output import cap
 from roost.turn.world import Caller
 
 STOP_SECONDS: Final = 5.0
@@ -252,10 +250,7 @@ class ActorPort:
         self, to_actor_id: str, text: str, *, to_session_id: str | None, reply_to: str | None
     ) -> Sent:
         """Say something to an actor; an idle one is woken by it."""
-        words = clean(text).strip()
-        if not words:
-            raise UsageError("a message needs words")
-        words, _ = cap(words, self._spill_folder, new_id("inbox"))
+        words = words_of(text, self._spill_folder)
         claim = self._caller.claim
 
         def deliver(tx: Transaction) -> Sent:

@@ -1,23 +1,20 @@
 """Roost without a surface: everything that the CLI and the server can ask for."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
 
-from roost.actors import family, turn_store
 from roost.actors import store as actors
 from roost.actors.cancel import cancel_below, cancel_session, hold, stop
-from roost.actors.models import Actor, CancelMode, Turn
+from roost.actors.models import Actor, CancelMode
 from roost.actors.owner import Owner
 from roost.actors.send import send
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
-from roost.core.errors import BusyError, NotFoundError, StorageError, UsageError
+from roost.core.errors import BusyError, StorageError, UsageError
 from roost.core.ids import is_from_the_future, new_id
 from roost.db.database import Database
-from roost.db.transaction import Reader, Transaction
+from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox import changes
@@ -33,17 +30,13 @@ from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
 from roost.runtime.titles import Titles
 from roost.runtime.transcripts import Transcripts
+from roost.runtime.turn_waits import TurnWaits
 from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import NewSession, Session
 from roost.tools.answer_format import check_format
 from roost.workspace.project import project_of
-
-_POLL_SECONDS: Final = 1.0
-"""How often news of another process on the same database is looked for."""
-_TURN_NEWS: Final = frozenset({"actor.status", "turn.ended", "inbox.updated", "session.deleted"})
-"""What may end a wait for a turn. A look at each delta of an answer would cost more than it."""
 
 
 class Runtime:
@@ -71,6 +64,7 @@ class Runtime:
             runs_actors=settings.runs_actors,
         )
         self.transcripts = Transcripts(database, self.scheduler.texts)
+        self._waits = TurnWaits(database, bus, self.scheduler)
         self._titles = Titles(self.worlds, database)
 
     @classmethod
@@ -277,52 +271,21 @@ class Runtime:
 
         Raises `NotFoundError` if the prompt is withdrawn meanwhile.
         """
-        with self.bus.subscribe(_about_turns(session_id)) as news:
-            while True:
-                turn = await self.database.read(lambda db: _turn_of(db, message_id))
-                if turn is not None and turn.phase == "ended":
-                    return await self._result(turn)
-                try:
-                    await asyncio.wait_for(news.batch(), _POLL_SECONDS)
-                except TimeoutError:
-                    await self.scheduler.recover(session_id)
+        return await self._waits.turn(session_id, message_id)
 
     async def wait_idle(self, session_id: str, actor_id: str | None = None) -> Actor:
         """Wait until the actor sleeps, and give it."""
         address = (await self.named(session_id, actor_id)).address
-        with self.bus.subscribe(_about_turns(session_id)) as news:
-            while True:
-                actor = await self.actor(address)
-                if actor.status == "idle":
-                    return actor
-                try:
-                    await asyncio.wait_for(news.batch(), _POLL_SECONDS)
-                except TimeoutError:
-                    await self.scheduler.recover(session_id)
+        return await self._waits.idle(address)
 
     async def wait_tree(self, address: Address, result: TurnResult) -> TurnResult:
         """Wait until the actor and all below it are at rest, after the turn of `result`.
 
         The result of the last turn that came of it: the actor may have been woken by what others
-        reported. A further prompt is somebody else's matter, and ends the wait.
+        reported. A further prompt is somebody else's matter, and ends the wait. What another
+        process left below the actor when it died is taken up.
         """
-
-        def look(db: Reader) -> tuple[bool, Turn]:
-            turn, is_last = _last_of(db, address, result.turn)
-            at_work = actors.get(db, address).status != "idle" or bool(
-                family.descendants(db, address, at_work=True)
-            )
-            return is_last and at_work and not inbox.has_prompt(db, address), turn
-
-        with self.bus.subscribe(lambda event: event.type in _TURN_NEWS) as news:
-            while True:
-                busy, turn = await self.database.read(look)
-                if not busy:
-                    return result if turn.id == result.turn.id else await self._result(turn)
-                try:
-                    await asyncio.wait_for(news.batch(), _POLL_SECONDS)
-                except TimeoutError:
-                    await self.scheduler.recover(address.session_id)
+        return await self._waits.tree(address, result)
 
     async def stop_below(self, address: Address) -> None:
         """Stop all that is at work below an actor that sleeps. The news of it wakes nobody."""
@@ -333,17 +296,6 @@ class Runtime:
                 cancel_below(tx, address, "forced")
 
         await self.database.write(stop_all)
-
-    async def _result(self, turn: Turn) -> TurnResult:
-        message_id = turn.result_message_id
-        message = (
-            await self.database.read(
-                lambda db: transcript.find_message(db, turn.session_id, message_id)
-            )
-            if message_id
-            else None
-        )
-        return TurnResult(turn, message)
 
     async def actor(self, address: Address) -> Actor:
         """The actor at that address. Raises `NotFoundError`."""
@@ -387,25 +339,3 @@ class Runtime:
         return await self.database.write(
             lambda tx: asks.answer(tx, ask_id, "question", {"rejected": True})
         )
-
-
-def _last_of(db: Reader, address: Address, first: Turn) -> tuple[Turn, bool]:
-    """The last turn after `first` that no further prompt began, and whether no turn follows it."""
-    last = first
-    while (turn := turn_store.find_turn(db, address, last.number + 1)) is not None:
-        is_open = turn.outcome is None
-        if inbox.heard_prompt(db, address, turn.id) or (is_open and inbox.has_prompt(db, address)):
-            return last, False
-        last = turn
-    return last, True
-
-
-def _about_turns(session_id: str) -> Callable[[Event], bool]:
-    return lambda event: event.session_id == session_id and event.type in _TURN_NEWS
-
-
-def _turn_of(db: Reader, message_id: str) -> Turn | None:
-    row = inbox.get(db, message_id)
-    if row.state in {"rejected", "expired"}:
-        raise NotFoundError(f"the prompt {message_id} was withdrawn, or waited for too long")
-    return turn_store.get_turn(db, row.turn_id) if row.turn_id else None

@@ -19,8 +19,6 @@ from roost.actors.spawn import Brief, spawn_peer
 from roost.context.agents import DEFAULT_AGENT, Agent
 from roost.core.errors import NotFoundError, RoostError, UsageError
 from roost.core.finishing import see_through
-from roost.core.ids import new_id
-from roost.core.text import clean
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
@@ -30,7 +28,7 @@ from roost.permissions import asks, forwarding
 from roost.runtime.actor_port import ActorPort
 from roost.runtime.isolate import UNDO_SECONDS, IsolatedPlace, isolate, tidy, undo
 from roost.runtime.model_names import ModelNames
-from roost.runtime.posting import post
+from roost.runtime.posting import post, words_of
 from roost.runtime.project import Project, Projects
 from roost.runtime.session_ask import ask_session
 from roost.runtime.session_join import join
@@ -44,7 +42,6 @@ from roost.runtime.session_views import (
 from roost.sessions import store as sessions
 from roost.sessions.models import NewSession, Session
 from roost.tools.actor_port import Sent
-from roost.tools.output import cap
 from roost.tools.session_port import (
     Ended,
     Joined,
@@ -151,10 +148,7 @@ class SessionPort:
         await self._write(lambda tx: cancel_tree(tx, address, "forced"))
 
     def _task(self, text: str) -> str:
-        words = clean(text).strip()
-        if not words:
-            raise UsageError("a session needs words that say what to do")
-        return cap(words, self._spill_folder, new_id("inbox"))[0]
+        return words_of(text, self._spill_folder, "a session needs words that say what to do")
 
     def _route(self, tx: Transaction, key: str, task: str) -> Opened | None:
         """Give the task to the session of a topic; None if there is none that can be reached."""
@@ -176,7 +170,7 @@ class SessionPort:
         )
 
     async def _plan(self, order: SessionOrder, task: str, key: str) -> _Plan:
-        first_line = clean(task).split("\n", 1)[0][:TITLE]
+        first_line = task.split("\n", 1)[0][:TITLE]
         title = order.title.strip() or order.topic.strip() or first_line
         directory = self._project.directory
         if order.directory is not None:

@@ -6,14 +6,12 @@ from roost.actors import store, teams
 from roost.actors.fenced import write_fenced
 from roost.actors.teams import Member, Reached, Team
 from roost.core.errors import UsageError
-from roost.core.ids import new_id
-from roost.core.text import clean
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address
-from roost.runtime.posting import post
+from roost.runtime.posting import post, words_of
 from roost.sessions.models import Session
-from roost.tools.output import cap
+from roost.tools.actor_port import Sent
 from roost.tools.team_port import Told
 from roost.turn.world import Caller
 
@@ -72,10 +70,7 @@ class TeamPort:
 
     async def send(self, name: str, text: str, role: str | None) -> Told:
         """Say something to all other members, or to those of a role; who sleeps is woken."""
-        words = clean(text).strip()
-        if not words:
-            raise UsageError("a message needs words")
-        words, _ = cap(words, self._spill_folder, new_id("inbox"))
+        words = words_of(text, self._spill_folder)
         own = self._own
 
         def tell(tx: Transaction) -> Told:
@@ -96,18 +91,16 @@ class TeamPort:
     def _post(self, tx: Transaction, member: Member, words: str, subject: str) -> Reached:
         """One message; a member whose inbox is full keeps it from no other."""
         receiver = store.get(tx, member.address)
-        inbox_id, error, busy = None, "", False
         try:
             sent = post(tx, self._caller.claim, receiver, words, subject=subject)
-            inbox_id, error, busy = sent.inbox_id, sent.error, sent.busy
         except UsageError as refused:
-            error = f"not accepted: {refused.message}"
+            sent = Sent(None, f"not accepted: {refused.message}")
         return Reached(
             member.session_id,
             member.actor_id,
             member.role,
-            inbox_id,
-            error=error,
-            busy=busy,
-            held=not busy and receiver.held and receiver.parent != self._own,
+            sent.inbox_id,
+            error=sent.error,
+            busy=sent.busy,
+            held=sent.held,
         )

@@ -7,10 +7,10 @@ from roost.actors.send import send
 from roost.actors.teams import Member, Reached, Team
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, UsageError
-from roost.core.text import clean
 from roost.db.transaction import Transaction
 from roost.inbox.models import Letter, PromptBody
 from roost.runtime.models import PromptInput, TextInput
+from roost.runtime.posting import said
 from roost.runtime.runtime import Runtime
 from roost.sessions import store as sessions
 from roost.tools.team_port import Told
@@ -27,9 +27,7 @@ async def prompt_team(
     Raises `NotFoundError`, `UsageError` for nobody to tell or nothing to say, `ConflictError` if
     the team does not come to rest, and what a prompt to a member can raise.
     """
-    words = clean(text).strip()
-    if not words:
-        raise UsageError("a message needs words")
+    words = said(text)
     for _ in range(TRIES):
         team = await runtime.database.read(lambda db: teams.get(db, team_id))
         meant = team.receivers(role, None)

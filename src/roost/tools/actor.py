@@ -283,9 +283,7 @@ async def _send(asked: Send, context: ToolContext) -> ToolOutput:
     if sent.inbox_id is None:
         error = sent.error or "receiver not found"
         return ToolOutput(f"inboxID: null\nerror: {error}", title, {**metadata, "error": error})
-    state = "It is at work and hears this at its next step."
-    if not sent.busy:
-        state = "It was not at work and is woken by this."
+    state = actor_words.fate(sent)
     words = f"{state} What comes of it reaches you as mail; do not poll."
     return ToolOutput(f"inboxID: {sent.inbox_id}\n{words}", title, metadata)
 

@@ -60,6 +60,8 @@ class Sent(Struct, frozen=True):
     error: str = ""
     busy: bool = False
     """The receiver runs and will hear it at its next step."""
+    held: bool = False
+    """The receiver was stopped, and is not woken: it hears it with what wakes it next."""
 
 
 class SentView(Struct, frozen=True):

@@ -8,7 +8,7 @@ from roost.actors.models import Outcome
 from roost.core.text import clean, cut, terminal_safe
 from roost.inbox.notices import NoticeKind
 from roost.inbox.render import as_data
-from roost.tools.actor_port import ActorView, ModelView, SentView
+from roost.tools.actor_port import ActorView, ModelView, Sent, SentView
 
 _LINE: Final = 300
 """Characters of a text that stands within a line."""
@@ -171,3 +171,12 @@ def type_title(agent: str) -> str:
 
 def _data(text: str) -> str:
     return as_data(line(text))
+
+
+def fate(sent: Sent) -> str:
+    """When the receiver of a message hears it."""
+    if sent.held:
+        return "It was stopped, and hears this only when somebody goes on with it."
+    if sent.busy:
+        return "It is at work and hears this at its next step."
+    return "It was not at work and is woken by this."

@@ -13,7 +13,7 @@ from roost.inbox.render import as_data
 from roost.permissions.models import PermissionRequest, Traits
 from roost.tools import session_words as words
 from roost.tools.actor_operations import Action
-from roost.tools.actor_words import line, who
+from roost.tools.actor_words import fate, line, who
 from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput, flat_schema
 from roost.tools.session_operations import (
     JOIN_MS,
@@ -161,7 +161,7 @@ async def _send(asked: SendTo, context: ToolContext) -> ToolOutput:
     metadata = {"sessionID": session_id, "inboxID": sent.inbox_id}
     if sent.inbox_id is None:
         return ToolOutput(f"error: {sent.error}", title, {**metadata, "error": sent.error})
-    state = "It is at work and hears this at its next step." if sent.busy else "It is woken by it."
+    state = fate(sent)
     views = await context.sessions.listed(with_trees=False)
     ledger = words.ledger(views, session_id, asked.task)
     return ToolOutput(f"{state} A notice comes when its turn ends.\n\n{ledger}", title, metadata)
