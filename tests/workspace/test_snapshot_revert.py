@@ -164,6 +164,15 @@ def test_a_folder_in_the_place_of_a_file_and_the_reverse(world: World) -> None:
     assert world.read("f/users") == "u\n"
 
 
+def test_empty_folders_in_the_place_of_a_file_make_room_for_it(world: World) -> None:
+    world.write("a", "1\n")
+    before = world.track()
+    (world.root / "a").unlink()
+    (world.root / "a/b/c").mkdir(parents=True)
+    assert world.snapshots.revert([patched(world, before)]).complete
+    assert world.read("a") == "1\n"
+
+
 def test_an_empty_folder_that_was_there_before_stays(world: World) -> None:
     (world.root / "logs").mkdir()
     before = world.track()

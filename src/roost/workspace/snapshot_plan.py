@@ -141,10 +141,22 @@ def _done(root: Path, objects: ObjectStore, one: PlannedFile, limit: int) -> Pla
         now = version_at(root, one.path, limit)
         if isinstance(now, Unknown) or (now and Entry(now.mode, now.id)) != one.current:
             return replace(one, action="conflict", reason="it was changed since it was looked at")
+        if target is not None:
+            _clear_folders(root, one.path)
         put(root, one.path, target)
     except RoostError as error:
         return replace(one, action="failed", reason=error.message)
     return one
+
+
+def _clear_folders(root: Path, path: str) -> None:
+    """Remove a folder that stands in the place of a file, if it holds nothing but folders."""
+    real = root / path
+    if real.is_symlink() or not real.is_dir():
+        return
+    for folder, _, _ in os.walk(real, topdown=False):
+        if not remove_empty(root, str(Path(folder).relative_to(root))):
+            return
 
 
 def _version(trees: Trees, entry: Entry | None) -> Version:
