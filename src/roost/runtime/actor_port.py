@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
@@ -21,18 +20,16 @@ from roost.context.state import session_state
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.text import clean
-from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
 from roost.db.watching import until
-from roost.events.bus import Bus
 from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, NoteBody
 from roost.llm import local
 from roost.llm.models import Model
-from roost.runtime.model_names import ModelNames
 from roost.runtime.posting import post, words_of
 from roost.runtime.project import Project
+from roost.runtime.services import Services
 from roost.sessions import store as sessions
 from roost.sessions.models import MAIN, Session
 from roost.tasks import store as tasks
@@ -55,22 +52,12 @@ class ActorPort:
     """See `roost.tools.actor_port.ActorPort`."""
 
     def __init__(
-        self,
-        caller: Caller,
-        session: Session,
-        project: Project,
-        database: Database,
-        bus: Bus,
-        models: ModelNames,
-        spill_folder: Path,
+        self, caller: Caller, session: Session, project: Project, services: Services
     ) -> None:
         self._caller = caller
         self._session = session
         self._project = project
-        self._database = database
-        self._bus = bus
-        self._models = models
-        self._spill_folder = spill_folder
+        self._services = services
 
     @property
     def _own(self) -> Address:
@@ -82,26 +69,24 @@ class ActorPort:
         return spawnable(self._project.agents)
 
     async def _write(self, change: Callable[[Transaction], T]) -> T:
-        return await write_fenced(self._database, self._caller.claim, change)
+        return await write_fenced(self._services.database, self._caller.claim, change)
 
     # Children
 
     async def spawn(self, order: SpawnOrder) -> Spawned:
         """Make a child and send it its brief."""
         agent = self._agent(order.agent)
-        notes: list[str] = []
         brief = await self._brief(order, agent)
         claim = self._caller.claim
 
-        def make(tx: Transaction) -> Actor:
-            task_id = _task(tx, claim.address.session_id, order.task_id, notes)
+        def make(tx: Transaction) -> Spawned:
+            task_id, note = _task(tx, claim.address.session_id, order.task_id)
             child = spawn(tx, claim, msgspec.structs.replace(brief, task_id=task_id))
             if task_id is not None:
                 tasks.take_up(tx, child.session_id, task_id, child.actor_id)
-            return child
+            return Spawned(child.session_id, child.actor_id, 1, (note,) if note else ())
 
-        child = await self._write(make)
-        return Spawned(child.session_id, child.actor_id, 1, tuple(notes))
+        return await self._write(make)
 
     def _agent(self, name: str) -> Agent:
         if name not in self.agents:
@@ -128,12 +113,12 @@ class ActorPort:
         elif agent.completion_gate:
             task += RETURN_FORMAT
         if order.context == "state":
-            state = await self._database.read(lambda db: session_state(db, self._own))
+            state = await self._services.database.read(lambda db: session_state(db, self._own))
             task = f"{state}\n\n{task}" if state else task
         wanted = order.model or (agent.model if order.context != "full" else None)
-        model = self._models.named(self._project, wanted, caller.model)
+        model = self._services.models.named(self._project, wanted, caller.model)
         if tree_budgets.COST in caller.claim.turn.budgets.limits:
-            _check_price(self._models.resolve(self._project, model.ref))
+            _check_price(self._services.models.resolve(self._project, model.ref))
         return Brief(
             agent=agent.name,
             description=clean(order.description).strip() or task.split("\n", 1)[0][:60],
@@ -155,8 +140,8 @@ class ActorPort:
         address = await self._descendant(actor_id)
         await self._write(lambda tx: cancel_tree(tx, address, mode))
         await until(
-            self._database,
-            self._bus,
+            self._services.database,
+            self._services.bus,
             lambda db: store.get(db, address),
             lambda actor: actor.cancel is None,
             concerns=lambda event: event.session_id == address.session_id,
@@ -171,10 +156,15 @@ class ActorPort:
     async def wait(self, actor_id: str, timeout_ms: int, *, turn: int | None = None) -> Finished:
         """Wait for a turn of a child; see the protocol."""
         address = await self._descendant(actor_id)
-        actor = await self._database.read(lambda db: store.get(db, address))
+        actor = await self._services.database.read(lambda db: store.get(db, address))
         number = turn or (actor.turns + 1 if actor.status == "pending" else actor.turns)
         waited = await wait_for_turn(
-            self._database, self._bus, self._caller.claim, address, number, timeout_ms / 1000
+            self._services.database,
+            self._services.bus,
+            self._caller.claim,
+            address,
+            number,
+            timeout_ms / 1000,
         )
         if waited.how != "ended" or waited.turn is None:
             return Finished(waited.how, await self._view(address))
@@ -186,7 +176,7 @@ class ActorPort:
         key, own = notice_key(turn.id), self._own
         if actor.parent != own:
             return Finished("ended", view_)
-        row = await self._database.read(lambda db: inbox.by_key(db, own, key))
+        row = await self._services.database.read(lambda db: inbox.by_key(db, own, key))
         if row is None or row.state != "queued":
             return Finished("finished before", view_)
         turn_id = self._caller.claim.turn.id
@@ -199,7 +189,7 @@ class ActorPort:
     async def wait_for_mail(self, timeout_ms: int) -> bool:
         """End the step, and begin the next when mail comes or the time is up."""
         own = self._own
-        expected = await self._database.read(
+        expected = await self._services.database.read(
             lambda db: inbox.has_mail(db, own) or family.has_company(db, store.get(db, own))
         )
         if expected:
@@ -222,11 +212,11 @@ class ActorPort:
                 found += [store.get(db, own.parent), *family.children(db, own.parent)]
             return [view(db, actor) for actor in found if actor.address != self._own]
 
-        return await self._database.read(read)
+        return await self._services.database.read(read)
 
     async def sent(self, limit: int = 20) -> list[SentView]:
         """The newest messages that the caller sent, the newest last."""
-        rows = await self._database.read(lambda db: inbox.sent_by(db, self._own, limit))
+        rows = await self._services.database.read(lambda db: inbox.sent_by(db, self._own, limit))
         now = now_ms()
         return [
             SentView(
@@ -240,7 +230,7 @@ class ActorPort:
         ]
 
     async def _view(self, address: Address, *, of: Turn | None = None) -> ActorView:
-        return await self._database.read(
+        return await self._services.database.read(
             lambda db: view(db, store.get(db, address), with_result=True, of=of)
         )
 
@@ -250,7 +240,7 @@ class ActorPort:
         self, to_actor_id: str, text: str, *, to_session_id: str | None, reply_to: str | None
     ) -> Sent:
         """Say something to an actor; an idle one is woken by it."""
-        words = words_of(text, self._spill_folder)
+        words = words_of(text, self._services.spill_folder)
         claim = self._caller.claim
 
         def deliver(tx: Transaction) -> Sent:
@@ -286,7 +276,9 @@ class ActorPort:
 
     async def models(self, *, vision: bool | None, limit: int) -> list[ModelView]:
         """Models by usefulness."""
-        return self._models.to_choose(self._project, self._caller.model, vision=vision, limit=limit)
+        return self._services.models.to_choose(
+            self._project, self._caller.model, vision=vision, limit=limit
+        )
 
     # Who may be meant
 
@@ -320,7 +312,7 @@ class ActorPort:
         return (await self._known(find, actor_id)).address
 
     async def _known(self, find: Finder, actor_id: str) -> Actor:
-        actor = await self._database.read(find)
+        actor = await self._services.database.read(find)
         if actor is not None:
             return actor
         ids = [one.actor_id for one in await self.listed()]
@@ -348,16 +340,14 @@ def spawnable(agents: Mapping[str, Agent]) -> dict[str, str]:
     }
 
 
-def _task(db: Reader, session_id: str, task_id: str | None, notes: list[str]) -> str | None:
-    """The task that a child is bound to; a name that is none is noted, and it works without."""
+def _task(db: Reader, session_id: str, task_id: str | None) -> tuple[str | None, str]:
+    """The task that a child is bound to, or why it works without one."""
     if task_id is None:
-        return None
+        return None, ""
     try:
         task = tasks.get(db, session_id, task_id)
     except (NotFoundError, ValueError) as error:
-        notes.append(f"The child works without a task: {error}.")
-        return None
+        return None, f"The child works without a task: {error}."
     if task.status in TERMINAL:
-        notes.append(f"The child works without a task: {task_id} is {task.status}.")
-        return None
-    return task.id
+        return None, f"The child works without a task: {task_id} is {task.status}."
+    return task.id, ""

@@ -19,23 +19,22 @@ from roost.actors.spawn import Brief, spawn_peer
 from roost.context.agents import DEFAULT_AGENT, Agent
 from roost.core.errors import NotFoundError, RoostError, UsageError
 from roost.core.finishing import see_through
-from roost.db.database import Database
 from roost.db.transaction import Transaction
-from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions import asks, forwarding
 from roost.runtime.actor_port import ActorPort
 from roost.runtime.isolate import UNDO_SECONDS, IsolatedPlace, isolate, tidy, undo
-from roost.runtime.model_names import ModelNames
 from roost.runtime.posting import post, words_of
-from roost.runtime.project import Project, Projects
+from roost.runtime.project import Project
+from roost.runtime.services import Services
 from roost.runtime.session_ask import ask_session
 from roost.runtime.session_join import join
 from roost.runtime.session_views import (
     children,
     find_child,
     read_view,
+    tree_view,
     with_tree,
     worktree_of,
 )
@@ -49,7 +48,6 @@ from roost.tools.session_port import (
     Reply,
     SessionOrder,
     SessionView,
-    TreeView,
 )
 from roost.turn.world import Caller
 from roost.workspace import worktrees
@@ -75,33 +73,20 @@ class SessionPort:
     """See `roost.tools.session_port.SessionPort`."""
 
     def __init__(
-        self,
-        caller: Caller,
-        session: Session,
-        project: Project,
-        projects: Projects,
-        actors: ActorPort,
-        database: Database,
-        bus: Bus,
-        models: ModelNames,
-        spill_folder: Path,
+        self, caller: Caller, session: Session, project: Project, services: Services
     ) -> None:
         self._caller = caller
         self._session = session
         self._project = project
-        self._projects = projects
-        self._actors = actors
-        self._database = database
-        self._bus = bus
-        self._models = models
-        self._spill_folder = spill_folder
+        self._services = services
+        self._actors = ActorPort(caller, session, project, services)
 
     @property
     def _own(self) -> Address:
         return self._caller.claim.address
 
     async def _write(self, change: Callable[[Transaction], T]) -> T:
-        return await write_fenced(self._database, self._caller.claim, change)
+        return await write_fenced(self._services.database, self._caller.claim, change)
 
     # Making
 
@@ -148,7 +133,9 @@ class SessionPort:
         await self._write(lambda tx: cancel_tree(tx, address, "forced"))
 
     def _task(self, text: str) -> str:
-        return words_of(text, self._spill_folder, "a session needs words that say what to do")
+        return words_of(
+            text, self._services.spill_folder, "a session needs words that say what to do"
+        )
 
     def _route(self, tx: Transaction, key: str, task: str) -> Opened | None:
         """Give the task to the session of a topic; None if there is none that can be reached."""
@@ -180,8 +167,8 @@ class SessionPort:
         project_id = await self._project_id(directory)
         place = None
         if order.isolate:
-            folder = self._projects.worktrees / project_id
-            used = await self._database.read(peers.worktrees)
+            folder = self._services.projects.worktrees / project_id
+            used = await self._services.database.read(peers.worktrees)
             await tidy(directory, folder, used)
             place = await isolate(directory, folder, title)
         try:
@@ -198,18 +185,20 @@ class SessionPort:
     async def _project_id(self, directory: Path) -> str:
         if self._project.guard.contains(directory.resolve()):
             return self._session.project_id
-        known = await self._database.read(
+        known = await self._services.database.read(
             lambda db: sessions.project_of_directory(db, str(directory))
         )
         return known or (await project_of(directory)).id
 
     async def _brief(self, order: SessionOrder, task: str, title: str, where: Path) -> Brief:
-        self._projects.forget(where)  # an earlier tree of that name may have been another one
-        project = await self._projects.open(where)
+        # An earlier tree of that name may have been another one.
+        self._services.projects.forget(where)
+        project = await self._services.projects.open(where)
         agent = _agent(project, order.agent or DEFAULT_AGENT)
         wanted = order.model or agent.model
-        model = self._models.named(project, wanted, self._caller.model)
-        self._models.resolve(project, model.ref)  # it is called from there, under its settings
+        model = self._services.models.named(project, wanted, self._caller.model)
+        # It is called from there, under the settings there.
+        self._services.models.resolve(project, model.ref)
         return Brief(agent=agent.name, description=title, task=task, model=model)
 
     def _open(self, tx: Transaction, plan: _Plan, task: str) -> Opened:
@@ -236,9 +225,7 @@ class SessionPort:
             new=True,
             title=plan.session.title,
             directory=plan.session.directory,
-            tree=TreeView(directory=str(tree.directory), branch=tree.branch, base=tree.base)
-            if tree
-            else None,
+            tree=tree_view(tree),
             notes=plan.place.notes if plan.place else (),
         )
 
@@ -247,7 +234,7 @@ class SessionPort:
     async def send(self, session_id: str, words: str) -> Sent:
         """Say something to a session."""
         child = await self._child(session_id)
-        session = await self._database.read(lambda db: sessions.get(db, child.session_id))
+        session = await self._services.database.read(lambda db: sessions.get(db, child.session_id))
         if not Path(session.directory).is_dir():
             return Sent(None, f"the folder of {session_id} is gone: {session.directory}")
         task = self._task(words)
@@ -259,12 +246,16 @@ class SessionPort:
         """Let a copy of the session that can only read answer a question."""
         words = self._task(question)
         child = await self._child(session_id)
-        return await ask_session(self._database, self._bus, self._caller.claim, child, words)
+        return await ask_session(
+            self._services.database, self._services.bus, self._caller.claim, child, words
+        )
 
     async def join(self, session_ids: list[str], timeout_ms: int) -> Joined:
         """Wait until all of them are at rest; unknown ones are not waited for."""
         claim = self._caller.claim
-        return await join(self._database, self._bus, claim, session_ids, timeout_ms / 1000)
+        return await join(
+            self._services.database, self._services.bus, claim, session_ids, timeout_ms / 1000
+        )
 
     # Looking
 
@@ -274,14 +265,14 @@ class SessionPort:
         return await self._view(child)
 
     async def _view(self, child: Actor) -> SessionView:
-        found = await self._database.read(
+        found = await self._services.database.read(
             lambda db: read_view(db, store.get(db, child.address), with_result=True)
         )
-        return await with_tree(self._database, found)
+        return await with_tree(self._services.database, found)
 
     async def listed(self, *, with_trees: bool) -> list[SessionView]:
         """Every session that the caller began, in order."""
-        return await children(self._database, self._own, with_trees=with_trees)
+        return await children(self._services.database, self._own, with_trees=with_trees)
 
     # Changing
 
@@ -295,8 +286,8 @@ class SessionPort:
     async def set_agent(self, session_id: str, agent: str) -> SessionView:
         """Let a session work as another agent from its next turn on."""
         child = await self._child(session_id)
-        session = await self._database.read(lambda db: sessions.get(db, child.session_id))
-        chosen = _agent(await self._projects.open(Path(session.directory)), agent)
+        session = await self._services.database.read(lambda db: sessions.get(db, child.session_id))
+        chosen = _agent(await self._services.projects.open(Path(session.directory)), agent)
         await self._write(lambda tx: store.set_agent(tx, child.address, chosen.name))
         return await self._view(child)
 
@@ -316,19 +307,19 @@ class SessionPort:
 
     async def _clear(self, child: Actor) -> str:
         """Remove the working tree of a session at rest; what became of it."""
-        peer = await self._database.read(lambda db: peers.find(db, child.session_id))
+        peer = await self._services.database.read(lambda db: peers.find(db, child.session_id))
         tree = worktree_of(peer)
         if tree is None:
             return ""
         stays = f"Its working tree stays at {tree.directory} (branch {tree.branch})"
-        now = await self._database.read(lambda db: store.get(db, child.address))
+        now = await self._services.database.read(lambda db: store.get(db, child.address))
         if now.status != "idle":
             return f"{stays}, since it has not stopped yet."
         removal = await worktrees.remove(self._project.directory, tree)
         if not removal.removed:
             return f"{stays}: {removal.reason}."
         await self._write(lambda tx: peers.forget_worktree(tx, child.session_id))
-        self._projects.forget(tree.directory)
+        self._services.projects.forget(tree.directory)
         return "Its working tree held nothing that is not merged, and is removed."
 
     async def approve(self, request_id: str) -> str:
@@ -346,7 +337,7 @@ class SessionPort:
 
     async def _child(self, session_id: str) -> Actor:
         """The actor that fronts a session of the caller. Raises `NotFoundError`."""
-        found = await self._database.read(lambda db: find_child(db, self._own, session_id))
+        found = await self._services.database.read(lambda db: find_child(db, self._own, session_id))
         if found is not None:
             return found
         ids = [one.actor.session_id for one in await self.listed(with_trees=False)]
@@ -365,7 +356,7 @@ def directable(agents: Mapping[str, Agent]) -> dict[str, str]:
     }
 
 
-def _agent(project: Project, name: str | None) -> Agent:
+def _agent(project: Project, name: str) -> Agent:
     agent = project.agent(name)
     if agent.name not in directable(project.agents):
         known = ", ".join(directable(project.agents))

@@ -41,11 +41,16 @@ def read_view(db: Reader, actor: Actor, *, with_result: bool = False) -> Session
         directory=session.directory,
         bucket=bucket(shown, asking=bool(requests)),
         topic=(peer.topic or "") if peer else "",
-        tree=TreeView(directory=str(tree.directory), branch=tree.branch, base=tree.base)
-        if tree
-        else None,
+        tree=tree_view(tree),
         requests=tuple(map(_request_line, requests)),
     )
+
+
+def tree_view(tree: Worktree | None) -> TreeView | None:
+    """A working tree as it was made."""
+    if tree is None:
+        return None
+    return TreeView(directory=str(tree.directory), branch=tree.branch, base=tree.base)
 
 
 def _request_line(ask: Ask) -> str:

@@ -1,15 +1,13 @@
 """The teams of a project as one call of a tool sees them."""
 
-from pathlib import Path
-
 from roost.actors import store, teams
 from roost.actors.fenced import write_fenced
 from roost.actors.teams import Member, Reached, Team
 from roost.core.errors import UsageError
-from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address
 from roost.runtime.posting import post, words_of
+from roost.runtime.services import Services
 from roost.sessions.models import Session
 from roost.tools.actor_port import Sent
 from roost.tools.team_port import Told
@@ -19,13 +17,10 @@ from roost.turn.world import Caller
 class TeamPort:
     """See `roost.tools.team_port.TeamPort`."""
 
-    def __init__(
-        self, caller: Caller, session: Session, database: Database, spill_folder: Path
-    ) -> None:
+    def __init__(self, caller: Caller, session: Session, services: Services) -> None:
         self._caller = caller
         self._session = session
-        self._database = database
-        self._spill_folder = spill_folder
+        self._services = services
 
     @property
     def _own(self) -> Address:
@@ -42,7 +37,7 @@ class TeamPort:
             team = teams.create(tx, self._project, name, purpose, by=self._own)
             return teams.join(tx, team, self._own, role)
 
-        return await write_fenced(self._database, self._caller.claim, make)
+        return await write_fenced(self._services.database, self._caller.claim, make)
 
     async def join(self, name: str, role: str) -> Team:
         """Be a member, or get another role."""
@@ -50,7 +45,7 @@ class TeamPort:
         def enter(tx: Transaction) -> Team:
             return teams.join(tx, teams.named(tx, self._project, name), self._own, role)
 
-        return await write_fenced(self._database, self._caller.claim, enter)
+        return await write_fenced(self._services.database, self._caller.claim, enter)
 
     async def leave(self, name: str) -> Team:
         """Be no member any more."""
@@ -58,19 +53,19 @@ class TeamPort:
         def go(tx: Transaction) -> Team:
             return teams.leave(tx, teams.named(tx, self._project, name), self._own)
 
-        return await write_fenced(self._database, self._caller.claim, go)
+        return await write_fenced(self._services.database, self._caller.claim, go)
 
     async def listed(self) -> list[Team]:
         """The teams of the project by name."""
-        return await self._database.read(lambda db: teams.listed(db, self._project))
+        return await self._services.database.read(lambda db: teams.listed(db, self._project))
 
     async def team(self, name: str) -> Team:
         """One team with its members."""
-        return await self._database.read(lambda db: teams.named(db, self._project, name))
+        return await self._services.database.read(lambda db: teams.named(db, self._project, name))
 
     async def send(self, name: str, text: str, role: str | None) -> Told:
         """Say something to all other members, or to those of a role; who sleeps is woken."""
-        words = words_of(text, self._spill_folder)
+        words = words_of(text, self._services.spill_folder)
         own = self._own
 
         def tell(tx: Transaction) -> Told:
@@ -86,7 +81,7 @@ class TeamPort:
             teams.tell_message(tx, team, words, reached, role=role, sender=own)
             return Told(team, tuple(reached))
 
-        return await write_fenced(self._database, self._caller.claim, tell)
+        return await write_fenced(self._services.database, self._caller.claim, tell)
 
     def _post(self, tx: Transaction, member: Member, words: str, subject: str) -> Reached:
         """One message; a member whose inbox is full keeps it from no other."""

@@ -32,6 +32,7 @@ from roost.runtime.model_names import ModelNames
 from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
 from roost.runtime.rights import Asker, Rules
+from roost.runtime.services import Services
 from roost.runtime.session_port import SessionPort
 from roost.runtime.team_port import TeamPort
 from roost.sessions import store as sessions
@@ -65,6 +66,13 @@ class Worlds:
         self._ledgers: Kept[Address, ReadLedger] = Kept(IDLE_LEDGERS)
         self._gate = Gate(database, bus, interactive=settings.interactive, yes=settings.yes)
         self.names = ModelNames(self.models, settings.environment)
+        self._services = Services(
+            database=database,
+            bus=bus,
+            models=self.names,
+            projects=projects,
+            spill_folder=paths.data / "outputs",
+        )
         self._desks: Kept[tuple[Path, int], Desk] = Kept(IDLE_SHELLS)
 
     async def close(self) -> None:
@@ -134,17 +142,17 @@ class Worlds:
             root=project.root,
             guard=self._guard(actor, project),
             ledger=ledger,
-            spill_folder=self._paths.data / "outputs",
+            spill_folder=self._services.spill_folder,
             shell=desk.shell,
         )
 
         def teams_of(caller: Caller) -> TeamPort:
-            return TeamPort(caller, session, self._database, place.spill_folder)
+            return TeamPort(caller, session, self._services)
 
         def resolve_model(name: ModelName) -> Model:
             return self.names.resolve(project, name.ref)
 
-        actors_of, sessions_of = self._ports(session, project, place.spill_folder)
+        actors_of, sessions_of = self._ports(session, project)
         return World(
             database=self._database,
             bus=self._bus,
@@ -167,27 +175,15 @@ class Worlds:
         )
 
     def _ports(
-        self, session: Session, project: Project, spill_folder: Path
+        self, session: Session, project: Project
     ) -> tuple[Callable[[Caller], ActorPort], Callable[[Caller], SessionPort]]:
         """What a call of a session's tool knows of other actors, and of other sessions."""
 
         def actors_of(caller: Caller) -> ActorPort:
-            return ActorPort(
-                caller, session, project, self._database, self._bus, self.names, spill_folder
-            )
+            return ActorPort(caller, session, project, self._services)
 
         def sessions_of(caller: Caller) -> SessionPort:
-            return SessionPort(
-                caller,
-                session,
-                project,
-                self.projects,
-                actors_of(caller),
-                self._database,
-                self._bus,
-                self.names,
-                spill_folder,
-            )
+            return SessionPort(caller, session, project, self._services)
 
         return actors_of, sessions_of
 
