@@ -12,10 +12,13 @@ from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, agents, choose_agent
 from roost.context.instructions import Instruction, find_instructions
 from roost.core.errors import UsageError
+from roost.db.database import Database
 from roost.runtime.advert import FOLDER
 from roost.runtime.models import Settings
+from roost.sessions import store as sessions
 from roost.workspace.git_folder import own_tree, twins
 from roost.workspace.guard import Guard
+from roost.workspace.project import project_of
 
 
 class Project(Struct, frozen=True, kw_only=True):
@@ -64,6 +67,14 @@ class Projects:
     def forget(self, directory: Path) -> None:
         """Read the configuration of `directory` again when it is next used."""
         self._known.pop(directory, None)
+
+    async def id_of(self, directory: Path, database: Database) -> str:
+        """The id of a directory's project: the one it always had here, else git's oldest commit.
+
+        Git is asked once for a directory, so a slow one delays no later start.
+        """
+        known = await database.read(lambda db: sessions.project_of_directory(db, str(directory)))
+        return known or (await project_of(directory)).id
 
     async def _open(self, directory: Path) -> Project:
         loaded = await asyncio.to_thread(self._load, directory)

@@ -36,7 +36,6 @@ from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import NewSession, Session
 from roost.tools.answer_format import check_format
-from roost.workspace.project import project_of
 
 
 class Runtime:
@@ -125,14 +124,8 @@ class Runtime:
         return await self.database.write(create)
 
     async def project_id(self, directory: Path) -> str:
-        """The id of a directory's project: the one it always had here, else git's oldest commit.
-
-        Git is asked once for a directory, so a slow one delays no later start.
-        """
-        known = await self.database.read(
-            lambda db: sessions.project_of_directory(db, str(directory))
-        )
-        return known or (await project_of(directory)).id
+        """See `Projects.id_of`."""
+        return await self.projects.id_of(directory, self.database)
 
     async def session(self, session_id: str) -> Session:
         """The session of that id. Raises `NotFoundError`."""

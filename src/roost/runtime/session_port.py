@@ -51,7 +51,7 @@ from roost.tools.session_port import (
 )
 from roost.turn.world import Caller
 from roost.workspace import worktrees
-from roost.workspace.project import project_of
+from roost.workspace.guard import Located
 
 TITLE: Final = 60
 """Characters of a title that is made of a task."""
@@ -92,11 +92,15 @@ class SessionPort:
 
     def outside(self, directory: str) -> str | None:
         """The folder that `directory` means, if it lies outside of the caller's project."""
+        located = self._located(directory)
+        return None if located.inside else str(located.real)
+
+    def _located(self, directory: str) -> Located:
         located = self._project.guard.locate(directory, self._project.directory)
         if not located.real.is_dir():
             raise UsageError(f"there is no folder {located.path}")
         self._project.guard.require(located, write=True)
-        return None if located.inside else str(located.real)
+        return located
 
     async def create(self, order: SessionOrder) -> Opened:
         """Begin a session, or give the task to the one of its topic; see the protocol."""
@@ -161,9 +165,7 @@ class SessionPort:
         title = order.title.strip() or order.topic.strip() or first_line
         directory = self._project.directory
         if order.directory is not None:
-            outside = self.outside(order.directory)
-            located = self._project.guard.locate(order.directory, directory)
-            directory = Path(outside) if outside else located.real
+            directory = self._located(order.directory).real
         project_id = await self._project_id(directory)
         place = None
         if order.isolate:
@@ -185,10 +187,7 @@ class SessionPort:
     async def _project_id(self, directory: Path) -> str:
         if self._project.guard.contains(directory.resolve()):
             return self._session.project_id
-        known = await self._services.database.read(
-            lambda db: sessions.project_of_directory(db, str(directory))
-        )
-        return known or (await project_of(directory)).id
+        return await self._services.projects.id_of(directory, self._services.database)
 
     async def _brief(self, order: SessionOrder, task: str, title: str, where: Path) -> Brief:
         # An earlier tree of that name may have been another one.
