@@ -19,6 +19,7 @@ from roost.sessions.parts import ToolPart, is_open
 
 Liveness = Literal["progressing", "stalled", "waiting", "pending", "idle"]
 THINKING: Final = "calling its model"
+FINALIZING: Final = "finalizing: its result is delivered"
 
 
 class ActorView(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaults=True):
@@ -50,7 +51,7 @@ class ActorView(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaul
     """Messages that it has not heard yet."""
     task_id: str | None = None
     outcome: Outcome | None = None
-    """How its last turn came out; None while it runs."""
+    """How its last turn came out; None until that is delivered."""
     reported_status: str | None = None
     """What it said of its task then."""
     summary: str | None = None
@@ -71,7 +72,10 @@ def view(
     sums = turn_store.sums(db, actor.address)
     turn = of or (turn_store.find_turn(db, actor.address, actor.turns) if actor.turns else None)
     is_over = turn is not None and turn.outcome is not None
-    is_over = is_over and (of is not None or actor.status == "idle")
+    is_over = is_over and (of is not None or actor.status != "pending")
+    activity = doing(db, actor)
+    if activity == THINKING and turn is not None and turn.phase == "finalizing":
+        activity = FINALIZING
     notice = None
     if actor.parent is not None and turn is not None and turn.outcome is not None:
         row = inbox.by_key(db, actor.parent, notice_key(turn.id))
@@ -93,7 +97,7 @@ def view(
         model=actor.model,
         age=(now - actor.created) / 1000,
         quiet=(now - actor.last_activity) / 1000,
-        doing=doing(db, actor),
+        doing=activity,
         turns=actor.turns,
         steps=sums.steps,
         tokens=sums.tokens,
