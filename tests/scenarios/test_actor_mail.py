@@ -197,11 +197,13 @@ def test_one_sender_cannot_flood_a_receiver_and_nothing_that_was_accepted_is_los
 ) -> None:
     flood = [send("general-1", f"note {number}.") for number in range(103)]
     cast = Cast(
-        [spawn("scout"), flood, WAIT, "Done."],
+        [spawn("scout"), [Barrier("go"), *flood], WAIT, "Done."],
         scout=[[Barrier("x"), Call("bash", {"command": "true"})], report()],
     )
     chat_house.play(cast)
     process = begin(chat_house, "Delegate.")
+    chat_house.model.wait_for_barrier("x")
+    chat_house.model.release("go")
     chat_house.model.wait_until(lambda: len(cast.heard["main"]) == 3, timeout=30)
     chat_house.model.release("x")
     answer = end(process)
