@@ -94,11 +94,18 @@ def ancestors(db: Reader, actor: Actor) -> list[Actor]:
 def has_company(db: Reader, actor: Actor) -> bool:
     """Whether somebody is there who may write to the actor: a parent, one at work below it, a team.
 
-    A person may always, but is not waited for.
+    A person may always, but is not waited for; nor is one that has delivered its result, and is
+    only still busy with its hooks.
     """
-    if actor.parent is not None or descendants(db, actor.address, at_work=True):
+    below = descendants(db, actor.address, at_work=True)
+    if actor.parent is not None or not all(_has_delivered(db, one) for one in below):
         return True
     return teams.is_member(db, actor.address)
+
+
+def _has_delivered(db: Reader, actor: Actor) -> bool:
+    row = db.one("SELECT outcome FROM turn WHERE id = ?", (actor.current_turn,))
+    return actor.status == "running" and row is not None and row["outcome"] is not None
 
 
 def running_subagents(db: Reader, session_id: str, *, besides: Address) -> int:
