@@ -120,7 +120,7 @@ def test_a_list_with_edit_means_every_tool_that_edits() -> None:
 
 
 def prompt(agent: Agent, model: Model = MODEL) -> tuple[str, ...]:
-    here = Path("/work/app")
+    here = Path("/srv/shop")
     return system_prompt(agent, model, directory=here, root=here, instructions=(), extra="Extra.")
 
 

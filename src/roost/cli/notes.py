@@ -43,7 +43,7 @@ more for that, the third time it ends at once.
 SERVE: Final = """\
 examples:
   roost serve
-  roost serve --port 4096 --dir ~/work/api --dir ~/work/web
+  roost serve --port 4096 --dir ~/code/api --dir ~/code/web
   roost serve --unix /run/user/1000/roost.sock
   ROOST_SERVER_PASSWORD=... roost serve --hostname 0.0.0.0 --port 4096
 

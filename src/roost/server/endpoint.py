@@ -6,6 +6,7 @@ encodes, a `Reply` that adds headers, None for 204, or a `Streamed` answer. The 
 decodes requests and writes the OpenAPI document.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from types import NoneType, UnionType
 from typing import (
@@ -90,16 +91,16 @@ class Reply(Generic[T]):
         self.headers = headers
 
 
-class Streamed:
+class Streamed(ABC):
     """An answer that is sent bit by bit."""
 
     media_type = "application/json"
     answer: Any = None
     """The type of its JSON; None: it is a stream of events."""
 
+    @abstractmethod
     async def send(self, receive: Receive, send: Send) -> None:
         """Send all of it; returns when it ends or the client is gone."""
-        raise NotImplementedError
 
 
 def is_streamed(answer: Any) -> bool:

@@ -5,14 +5,12 @@ scopes: whole, or only what an actor needs that starts no others.
 """
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, cast
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Literal, TypeAlias, assert_never, cast
 
 import msgspec
 from msgspec import Struct
 
-from roost.core.text import cut
 from roost.tools import actor_delegate, actor_words
 from roost.tools.actor_command import operation_of_line, usage
 from roost.tools.actor_operations import (
@@ -20,7 +18,6 @@ from roost.tools.actor_operations import (
     DEFAULT_TIMEOUT_MS,
     LISTED_MODELS,
     TALK,
-    Action,
     Cancel,
     CommandLine,
     Invocation,
@@ -37,14 +34,16 @@ from roost.tools.actor_operations import (
 from roost.tools.actor_port import ActorView, Finished
 from roost.tools.actor_reading import checked, operation_in, refuse
 from roost.tools.arguments import ArgumentsError, read_object
-from roost.tools.contract import Tool, ToolContext, ToolOutput, flat_schema
+from roost.tools.contract import ToolContext, ToolOutput
+from roost.tools.operation_tool import OperationTool, page
 
 Style = Literal["json", "shell"]
 NAME: Final = "actor"
 _KEPT: Final = 64
 """Forms of the tool that are kept, with their schemas, for the next turn."""
-_ABOUT: Final = 400
-"""Characters that are told of an agent."""
+
+
+Operation: TypeAlias = Spawn | Run | StatusOf | Wait | WaitForMail | Cancel | Send | Models
 
 
 class ActorOffer(Struct, frozen=True, kw_only=True):
@@ -55,7 +54,7 @@ class ActorOffer(Struct, frozen=True, kw_only=True):
     style: Style = "json"
 
 
-class ActorTool(Tool[Action]):
+class ActorTool(OperationTool[Operation]):
     """Starts other actors, waits for them, looks at them, talks to them, stops them."""
 
     name: ClassVar[str] = NAME
@@ -63,51 +62,22 @@ class ActorTool(Tool[Action]):
     permission: ClassVar[str] = NAME
     kinds: ClassVar[Kinds] = ALL
     words: ClassVar[str] = "actor.md"
+    agent_field: ClassVar[str] = "subagent_type"
 
-    def __init__(self, agents: Mapping[str, str]) -> None:
-        self._agents = dict(agents)
-
-    @cached_property
-    def _description(self) -> str:
-        parts = [_read(self.words)]
-        if self.parameters is CommandLine:
-            parts.append(_grammar(self.kinds))
-        if self._agents:
-            listed = [f"- {name}: {_about(text)}" for name, text in self._agents.items()]
-            parts.append("\n".join(["Values of `subagent_type`:", *listed]))
-        return "\n\n".join(parts)
-
-    @property
-    def description(self) -> str:
-        """What the model is told, with the agents there are."""
-        return self._description
-
-    @cached_property
-    def _schema(self) -> dict[str, Any]:
-        schema = flat_schema(self.parameters)
-        operation = schema["properties"].get("operation")
-        if operation is not None:
-            operation["type"] = "object"  # without it some models write it as a string
-            for one in cast("list[dict[str, Any]]", operation["anyOf"]):
-                if "subagent_type" in one["properties"]:
-                    one["properties"]["subagent_type"]["enum"] = list(self._agents)
-        return schema
-
-    def schema(self) -> dict[str, Any]:
-        """JSON Schema of the arguments; made once."""
-        return self._schema
-
-    def parse(self, value: dict[str, Any]) -> Action:
+    def parse(self, value: dict[str, Any]) -> Operation:
         """The action in `value`. Raises `msgspec.ValidationError` that names the field."""
-        return checked(operation_in(value), self.kinds, self._agents)
+        return self._checked(operation_in(value))
 
-    def effects_of(self, arguments: Action) -> Literal["reads", "writes"]:
+    def _checked(self, fields: dict[str, Any]) -> Operation:
+        return cast("Operation", checked(fields, self.kinds, self._agents))
+
+    def effects_of(self, arguments: Operation) -> Literal["reads", "writes"]:
         """Calls that hold the step up do so side by side; the others in order, so that a wait in
         the same step is for what was spawned or sent before it.
         """
         return "reads" if isinstance(arguments, Run | Wait | StatusOf | Models) else "writes"
 
-    async def run(self, arguments: Action, context: ToolContext) -> ToolOutput:
+    async def run(self, arguments: Operation, context: ToolContext) -> ToolOutput:
         """Do it; see the functions of each action."""
         match arguments:
             case Spawn():
@@ -127,7 +97,7 @@ class ActorTool(Tool[Action]):
             case Models():
                 return await _models(arguments, context)
             case _:
-                raise TypeError(type(arguments).__name__)
+                assert_never(arguments)
 
 
 class TalkTool(ActorTool):
@@ -143,7 +113,11 @@ class ActorCommandTool(ActorTool):
 
     parameters: ClassVar[type[Struct]] = CommandLine
 
-    def parse(self, value: dict[str, Any]) -> Action:
+    def _further(self) -> tuple[str, ...]:
+        lines = [f"    {usage(verb, kind)}" for verb, kind in self.kinds.items()]
+        return ("\n".join([page("actor_command.md"), "", *lines]),)
+
+    def parse(self, value: dict[str, Any]) -> Operation:
         """The action that the line says; JSON in its place is understood too."""
         line = value.get("command")
         if set(value) != {"command"}:
@@ -152,7 +126,7 @@ class ActorCommandTool(ActorTool):
             refuse(f"command: got {type(line).__name__}, expected a line of text")
         if line.lstrip().startswith("{"):
             return super().parse(_object(line))
-        return checked(operation_of_line(line, self.kinds), self.kinds, self._agents)
+        return self._checked(operation_of_line(line, self.kinds))
 
 
 class TalkCommandTool(ActorCommandTool):
@@ -175,19 +149,6 @@ def _made(agents: tuple[tuple[str, str], ...], style: Style) -> ActorTool:
 
 
 @lru_cache
-def _read(page: str) -> str:
-    return Path(__file__).with_name(page).read_text(encoding="utf-8").strip()
-
-
-def _grammar(kinds: Kinds) -> str:
-    lines = [f"    {usage(verb, kind)}" for verb, kind in kinds.items()]
-    return "\n".join([_read("actor_command.md"), "", *lines])
-
-
-def _about(text: str) -> str:
-    return cut(" ".join(text.split()), _ABOUT) or "(no description)"
-
-
 def _object(line: str) -> dict[str, Any]:
     try:
         return read_object(line)

@@ -1,9 +1,8 @@
 """The tool `session`: other sessions that one directs. Only agents that list it are shown it."""
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, Final, cast
+from functools import lru_cache
+from typing import Any, ClassVar, Final, TypeAlias, assert_never, cast
 
 from msgspec import Struct
 
@@ -12,9 +11,9 @@ from roost.core.text import clean, cut
 from roost.inbox.render import as_data
 from roost.permissions.models import PermissionRequest, Traits
 from roost.tools import session_words as words
-from roost.tools.actor_operations import Action
 from roost.tools.actor_words import fate, line, who
-from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput, flat_schema
+from roost.tools.contract import ToolContext, ToolError, ToolOutput
+from roost.tools.operation_tool import OperationTool
 from roost.tools.session_operations import (
     JOIN_MS,
     Approve,
@@ -36,55 +35,39 @@ from roost.tools.session_reading import read_operation
 
 NAME: Final = "session"
 _KEPT: Final = 16
-_ABOUT: Final = 400
-"""Characters that are told of an agent."""
 _TASK_SHOWN: Final = 2_000
 
 
-class SessionTool(Tool[Action]):
+Operation: TypeAlias = (
+    Create
+    | SendTo
+    | Ask
+    | Join
+    | Switch
+    | SetMode
+    | CancelSession
+    | Approve
+    | GrantApproval
+    | StatusOfSession
+    | ListSessions
+    | Dashboard
+)
+
+
+class SessionTool(OperationTool[Operation]):
     """Begins sessions, gives them work, waits for them, answers what they ask, stops them."""
 
     name: ClassVar[str] = NAME
     parameters: ClassVar[type[Struct]] = SessionInvocation
     permission: ClassVar[str] = NAME
+    words: ClassVar[str] = "session.md"
+    agent_field: ClassVar[str] = "agent"
 
-    def __init__(self, agents: Mapping[str, str]) -> None:
-        self._agents = dict(agents)
-
-    @cached_property
-    def _description(self) -> str:
-        page = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").strip()
-        about = (" ".join(text.split()) for text in self._agents.values())
-        listed = [
-            f"- {name}: {cut(text, _ABOUT) or '(no description)'}"
-            for name, text in zip(self._agents, about, strict=True)
-        ]
-        return "\n\n".join([page, "\n".join(["Values of `agent`:", *listed])])
-
-    @property
-    def description(self) -> str:
-        """What the model is told, with the agents there are."""
-        return self._description
-
-    @cached_property
-    def _schema(self) -> dict[str, Any]:
-        schema = flat_schema(self.parameters)
-        operation = schema["properties"]["operation"]
-        operation["type"] = "object"  # without it some models write it as a string
-        for one in cast("list[dict[str, Any]]", operation["anyOf"]):
-            if "agent" in one["properties"]:
-                one["properties"]["agent"]["enum"] = list(self._agents)
-        return schema
-
-    def schema(self) -> dict[str, Any]:
-        """JSON Schema of the arguments; made once."""
-        return self._schema
-
-    def parse(self, value: dict[str, Any]) -> Action:
+    def parse(self, value: dict[str, Any]) -> Operation:
         """The action in `value`. Raises `msgspec.ValidationError` that names the field."""
-        return read_operation(value, self._agents)
+        return cast("Operation", read_operation(value, self._agents))
 
-    async def run(self, arguments: Action, context: ToolContext) -> ToolOutput:
+    async def run(self, arguments: Operation, context: ToolContext) -> ToolOutput:
         """Do it; see the functions of each action."""
         match arguments:
             case Create():
@@ -102,7 +85,7 @@ class SessionTool(Tool[Action]):
             case StatusOfSession() | ListSessions() | Dashboard():
                 return await _look(arguments, context)
             case _:
-                raise TypeError(type(arguments).__name__)
+                assert_never(arguments)
 
 
 @lru_cache(maxsize=_KEPT)
