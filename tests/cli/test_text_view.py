@@ -28,7 +28,7 @@ from roost.sessions.parts import (
 
 
 def view(*, live: bool = True, thinking: bool = False, look: Look | None = None) -> TextView:
-    options = TextOptions(place=Place("/srv/shop"), notes=look or Look(), live=live, thinking=thinking)
+    options = TextOptions(place=Place("/srv/a"), notes=look or Look(), live=live, thinking=thinking)
     return TextView(options)
 
 
@@ -50,7 +50,7 @@ def head(completed: int | None = None) -> Head:
         provider_id="p",
         mode="build",
         agent="build",
-        path=MessagePath("/srv/shop", "/srv/shop"),
+        path=MessagePath("/srv/a", "/srv/a"),
         cost=0.0,
         tokens=Tokens(),
     )
@@ -149,10 +149,10 @@ def test_a_bold_shell_command_is_told_when_it_starts_and_again_when_it_fails() -
 
 
 CALLS = [
-    ("read", done({"filePath": "/srv/shop/src/a.py"}), "→ read src/a.py"),
+    ("read", done({"filePath": "/srv/a/src/a.py"}), "→ read src/a.py"),
     ("read", done({"filePath": "/etc/a", "offset": 5, "limit": 10}), "→ read /etc/a:5-14"),
     ("glob", done({"pattern": "**/*.py"}, count=3), '✱ glob "**/*.py"  3 found'),
-    ("grep", done({"pattern": "x", "path": "/srv/shop/s"}, matches=2), '✱ grep "x" in s  2 matches'),
+    ("grep", done({"pattern": "x", "path": "/srv/a/s"}, matches=2), '✱ grep "x" in s  2 matches'),
     (
         "write",
         done({"filePath": "b"}, filediff={"additions": 4, "deletions": 1}),

@@ -3,16 +3,18 @@
 Times are milliseconds since the epoch.
 """
 
+import msgspec
+
 from roost.actors import peers, store
 from roost.actors.claim import rest
 from roost.actors.limits import HOPS
+from roost.actors.report import notice_about
 from roost.actors.send import send
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.inbox import aged, changes
 from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow, Letter
-from roost.inbox.notices import NoticeBody
 from roost.sessions import aged as sessions_aged
 from roost.sessions import store as sessions
 
@@ -40,14 +42,7 @@ def _tell_sender(tx: Transaction, row: InboxRow, hops: int) -> None:
         return
     if store.find(tx, sender) is None:
         return
-    body = NoticeBody(
-        notice="undelivered",
-        session_id=receiver.session_id,
-        actor_id=receiver.actor_id,
-        agent=receiver.agent,
-        description=receiver.description,
-        message_id=row.id,
-    )
+    body = msgspec.structs.replace(notice_about(receiver, "undelivered"), message_id=row.id)
     letter = Letter(
         receiver=sender,
         kind="notice",

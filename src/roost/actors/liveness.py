@@ -8,8 +8,11 @@ earlier episode says the newest instead: one row an actor.
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from roost.actors import store, turn_store
 from roost.actors.models import Actor, Claim
+from roost.actors.report import notice_about
 from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
@@ -63,12 +66,8 @@ def _tell(tx: Transaction, actor: Actor) -> None:
         return
     seconds = (now - actor.last_activity) // 1000
     store.set_stalled(tx, actor, now)
-    notice = NoticeBody(
-        notice="stalled",
-        session_id=actor.session_id,
-        actor_id=actor.actor_id,
-        agent=actor.agent,
-        description=actor.description,
+    notice = msgspec.structs.replace(
+        notice_about(actor, "stalled"),
         turn_id=actor.current_turn or "",
         turn=actor.turns,
         seconds=seconds,

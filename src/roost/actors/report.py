@@ -82,6 +82,17 @@ def _reconciled(status: Reported | None, left: Sequence[Task]) -> Reported | Non
     return "blocked" if all(one.status == "blocked" for one in left) else "partial"
 
 
+def notice_about(actor: Actor, kind: NoticeKind) -> NoticeBody:
+    """The bare notice about an actor."""
+    return NoticeBody(
+        notice=kind,
+        session_id=actor.session_id,
+        actor_id=actor.actor_id,
+        agent=actor.agent,
+        description=actor.description,
+    )
+
+
 def notice_of(
     actor: Actor, turn: Turn, ending: Ending, report: Report, *, resumed: bool = False
 ) -> NoticeBody:
@@ -90,12 +101,8 @@ def notice_of(
     Of one that was interrupted and goes on nothing is told of what it has so far: it will tell.
     """
     text = "" if resumed else report.text
-    return NoticeBody(
-        notice=_kind(ending, report),
-        session_id=actor.session_id,
-        actor_id=actor.actor_id,
-        agent=actor.agent,
-        description=actor.description,
+    return msgspec.structs.replace(
+        notice_about(actor, _kind(ending, report)),
         turn_id=turn.id,
         turn=turn.number,
         status=report.status or "",

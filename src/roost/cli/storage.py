@@ -11,6 +11,7 @@ from msgspec import Struct
 from roost.cli.failures import tell
 from roost.cli.log import Log, logging_to
 from roost.cli.secrets import secrets_in
+from roost.cli.states import Watch, owners_folder
 from roost.config.paths import Paths, roost_paths
 from roost.core.text import terminal_safe
 from roost.db.database import Database
@@ -23,6 +24,10 @@ class Home(Struct, frozen=True):
     environ: Mapping[str, str]
     paths: Paths
     log: Log
+
+    def watch(self) -> Watch:
+        """Tells which processes of the user live."""
+        return Watch(owners_folder(self.paths.state))
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from roost.actors import teams
 from roost.actors.teams import Member, Team
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
-from roost.cli.sessions.states import Watch, owners_folder
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import table
 from roost.cli.terminal import is_terminal
@@ -39,7 +38,7 @@ def execute(given: dict[str, Any]) -> int:
 
 async def _list(home: Home, options: TeamsOptions) -> int:
     ids = () if options.all else (await project_of(working_folder(options.dir))).ids
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         found = await database.read(lambda db: _teams(db, ids or (None,)))
         states = await database.read(watch.states)

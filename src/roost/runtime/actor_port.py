@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
 from roost.actors import family, store, tree_budgets
 from roost.actors.cancel import cancel_tree
 from roost.actors.ending import notice_key
-from roost.actors.fenced import write_fenced
 from roost.actors.header import RETURN_FORMAT
 from roost.actors.models import Actor, CancelMode, Turn
 from roost.actors.spawn import Brief, spawn
@@ -27,6 +26,7 @@ from roost.inbox import store as inbox
 from roost.inbox.models import Address, NoteBody
 from roost.llm import local
 from roost.llm.models import Model
+from roost.runtime.port import Port
 from roost.runtime.posting import post, words_of
 from roost.runtime.project import Project
 from roost.runtime.services import Services
@@ -44,32 +44,22 @@ STOP_POLL_SECONDS: Final = 1.0
 """How often it is looked for whether an actor of another process has stopped."""
 
 
-T = TypeVar("T")
 Finder = Callable[[Reader], Actor | None]
 
 
-class ActorPort:
+class ActorPort(Port):
     """See `roost.tools.actor_port.ActorPort`."""
 
     def __init__(
         self, caller: Caller, session: Session, project: Project, services: Services
     ) -> None:
-        self._caller = caller
-        self._session = session
+        super().__init__(caller, session, services)
         self._project = project
-        self._services = services
-
-    @property
-    def _own(self) -> Address:
-        return self._caller.claim.address
 
     @property
     def agents(self) -> Mapping[str, str]:
         """The agents that a child can run as: name and description."""
         return spawnable(self._project.agents)
-
-    async def _write(self, change: Callable[[Transaction], T]) -> T:
-        return await write_fenced(self._services.database, self._caller.claim, change)
 
     # Children
 

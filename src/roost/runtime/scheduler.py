@@ -300,8 +300,8 @@ class Scheduler:
                     await self._look_after_turns()
             except StorageError as error:
                 logger.warning("leases were not renewed: %s", error.message)
-            except OSError as error:
-                logger.warning("the files of dead processes were not removed: %s", error)
+            except Exception:  # one fault must not end what keeps all leases
+                logger.exception("actors were not looked after")
 
     async def _look_after_sessions(self) -> None:
         """Wake those whom another process, or one that is gone, left with mail."""
@@ -349,4 +349,6 @@ class Scheduler:
                 await self.recover()
             except StorageError as error:
                 logger.warning("interrupted turns were not looked for: %s", error.message)
+            except Exception:  # nor end the looking
+                logger.exception("interrupted turns were not looked for")
             await asyncio.sleep(RECOVER_SECONDS)

@@ -1,18 +1,17 @@
 """The sessions that one directs, as one call of a tool sees them."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors import peers, store
 from roost.actors.cancel import cancel_tree
-from roost.actors.fenced import write_fenced
 from roost.actors.models import Actor
 from roost.actors.peers import EVERY_CHILD, Peer, topic_key
 from roost.actors.spawn import Brief, spawn_peer
@@ -25,6 +24,7 @@ from roost.inbox.models import Address
 from roost.permissions import asks, forwarding
 from roost.runtime.actor_port import ActorPort
 from roost.runtime.isolate import UNDO_SECONDS, IsolatedPlace, isolate, tidy, undo
+from roost.runtime.port import Port
 from roost.runtime.posting import post, words_of
 from roost.runtime.project import Project
 from roost.runtime.services import Services
@@ -57,9 +57,6 @@ TITLE: Final = 60
 """Characters of a title that is made of a task."""
 
 
-T = TypeVar("T")
-
-
 class _Plan(Struct, frozen=True, kw_only=True):
     """A session that can be made."""
 
@@ -69,24 +66,15 @@ class _Plan(Struct, frozen=True, kw_only=True):
     place: IsolatedPlace | None
 
 
-class SessionPort:
+class SessionPort(Port):
     """See `roost.tools.session_port.SessionPort`."""
 
     def __init__(
         self, caller: Caller, session: Session, project: Project, services: Services
     ) -> None:
-        self._caller = caller
-        self._session = session
+        super().__init__(caller, session, services)
         self._project = project
-        self._services = services
         self._actors = ActorPort(caller, session, project, services)
-
-    @property
-    def _own(self) -> Address:
-        return self._caller.claim.address
-
-    async def _write(self, change: Callable[[Transaction], T]) -> T:
-        return await write_fenced(self._services.database, self._caller.claim, change)
 
     # Making
 

@@ -1,30 +1,17 @@
 """The teams of a project as one call of a tool sees them."""
 
 from roost.actors import store, teams
-from roost.actors.fenced import write_fenced
 from roost.actors.teams import Member, Reached, Team
 from roost.core.errors import UsageError
 from roost.db.transaction import Transaction
-from roost.inbox.models import Address
+from roost.runtime.port import Port
 from roost.runtime.posting import post, words_of
-from roost.runtime.services import Services
-from roost.sessions.models import Session
 from roost.tools.actor_port import Sent
 from roost.tools.team_port import Told
-from roost.turn.world import Caller
 
 
-class TeamPort:
+class TeamPort(Port):
     """See `roost.tools.team_port.TeamPort`."""
-
-    def __init__(self, caller: Caller, session: Session, services: Services) -> None:
-        self._caller = caller
-        self._session = session
-        self._services = services
-
-    @property
-    def _own(self) -> Address:
-        return self._caller.claim.address
 
     @property
     def _project(self) -> str:
@@ -37,7 +24,7 @@ class TeamPort:
             team = teams.create(tx, self._project, name, purpose, by=self._own)
             return teams.join(tx, team, self._own, role)
 
-        return await write_fenced(self._services.database, self._caller.claim, make)
+        return await self._write(make)
 
     async def join(self, name: str, role: str) -> Team:
         """Be a member, or get another role."""
@@ -45,7 +32,7 @@ class TeamPort:
         def enter(tx: Transaction) -> Team:
             return teams.join(tx, teams.named(tx, self._project, name), self._own, role)
 
-        return await write_fenced(self._services.database, self._caller.claim, enter)
+        return await self._write(enter)
 
     async def leave(self, name: str) -> Team:
         """Be no member any more."""
@@ -53,7 +40,7 @@ class TeamPort:
         def go(tx: Transaction) -> Team:
             return teams.leave(tx, teams.named(tx, self._project, name), self._own)
 
-        return await write_fenced(self._services.database, self._caller.claim, go)
+        return await self._write(go)
 
     async def listed(self) -> list[Team]:
         """The teams of the project by name."""
@@ -81,7 +68,7 @@ class TeamPort:
             teams.tell_message(tx, team, words, reached, role=role, sender=own)
             return Told(team, tuple(reached))
 
-        return await write_fenced(self._services.database, self._caller.claim, tell)
+        return await self._write(tell)
 
     def _post(self, tx: Transaction, member: Member, words: str, subject: str) -> Reached:
         """One message; a member whose inbox is full keeps it from no other."""

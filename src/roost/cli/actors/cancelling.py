@@ -15,7 +15,7 @@ from roost.actors.models import Actor
 from roost.actors.owner import has_died, process_number
 from roost.cli.actors.naming import named_actor
 from roost.cli.failures import tell
-from roost.cli.sessions.states import Watch, owners_folder
+from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
@@ -42,7 +42,7 @@ def execute(given: dict[str, Any]) -> int:
 
 
 async def _cancel(home: Home, options: CancelOptions) -> int:
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         marked = await database.write(lambda tx: _stop(tx, options, watch))
         if not marked:

@@ -10,7 +10,7 @@ from roost.actors import store as actors
 from roost.actors.models import Actor
 from roost.actors.owner import process_number
 from roost.actors.view import ActorView, view
-from roost.cli.sessions.states import Watch
+from roost.cli.states import Watch
 from roost.db.transaction import Reader
 from roost.inbox.models import Address
 from roost.sessions import store as sessions

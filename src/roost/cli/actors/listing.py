@@ -13,7 +13,7 @@ from roost.cli.actors.crew import Member, crew
 from roost.cli.actors.tree import tree_lines
 from roost.cli.failures import tell
 from roost.cli.sessions.naming import named
-from roost.cli.sessions.states import Watch, owners_folder
+from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import cut_to
 from roost.cli.terminal import is_terminal, look_of
@@ -41,7 +41,7 @@ def execute(given: dict[str, Any]) -> int:
 
 
 async def _list(home: Home, options: ActorsOptions) -> int:
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         if options.watch and not options.json and is_terminal(sys.stdout):
             await _follow(database, watch, options)

@@ -14,7 +14,6 @@ from roost.actors.models import Actor
 from roost.actors.owner import process_number
 from roost.cli.actors.naming import in_session
 from roost.cli.sessions.naming import named
-from roost.cli.sessions.states import Watch, owners_folder
 from roost.cli.storage import Home, run_at_home, tell_notes
 from roost.client.discovery import adverts
 from roost.core.errors import UsageError
@@ -56,7 +55,7 @@ async def _send(home: Home, options: SendOptions) -> int:
 
 def _who(home: Home, actor: Actor) -> str:
     """Who hears it, or what to do so that somebody does."""
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     if watch.is_running(actor):
         number = process_number(watch.owners, actor.owner) if actor.owner else None
         who = f"process {number}" if number else "the process that runs it"

@@ -13,7 +13,7 @@ from roost.actors.models import Actor
 from roost.actors.owner import process_number
 from roost.cli.failures import tell
 from roost.cli.sessions.naming import named
-from roost.cli.sessions.states import Watch, owners_folder
+from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.terminal import is_terminal
 from roost.core.errors import BusyError, UsageError
@@ -47,7 +47,7 @@ def execute(given: dict[str, Any]) -> int:
 
 
 async def _delete(home: Home, options: DeleteOptions) -> int:
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         session = await database.read(lambda db: named(db, options.session))
         running = await database.read(lambda db: _running(db, session, watch))

@@ -11,7 +11,7 @@ from roost.cli.failures import tell
 from roost.cli.secrets import MASK, secrets_in, secrets_of
 from roost.cli.sessions.naming import chosen
 from roost.cli.sessions.sanitize import sanitize
-from roost.cli.sessions.states import Watch, owners_folder
+from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.terminal import Output
 from roost.cli.trusting import load_config
@@ -37,7 +37,7 @@ def execute(given: dict[str, Any]) -> int:
 
 
 async def _export(home: Home, options: ExportOptions) -> int:
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         exported, running = await database.read(lambda db: _read(db, options, watch))
     if options.session is None:

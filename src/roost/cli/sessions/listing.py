@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
-from roost.cli.sessions.states import State, Watch, owners_folder
+from roost.cli.states import State, Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import age, table
 from roost.cli.terminal import is_terminal
@@ -42,7 +42,7 @@ def execute(given: dict[str, Any]) -> int:
 
 async def _list(home: Home, options: ListOptions) -> int:
     ids = () if options.all else (await project_of(working_folder(options.dir))).ids
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         rows = await database.read(lambda db: _rows(db, ids or (None,), options.max_count, watch))
     shown = rows[: options.max_count]

@@ -13,7 +13,7 @@ from roost.actors import store as actors
 from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.tool_lines import Place, exit_line, tool_line
 from roost.cli.sessions.naming import chosen
-from roost.cli.sessions.states import State, Watch, owners_folder
+from roost.cli.states import State, Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.terminal import Look, look_of
 from roost.core.errors import NotFoundError
@@ -69,7 +69,7 @@ def execute(given: dict[str, Any]) -> int:
 
 
 async def _show(home: Home, options: ShowOptions) -> int:
-    watch = Watch(owners_folder(home.paths.state))
+    watch = home.watch()
     with database_of(home) as database:
         found = await database.read(lambda db: _find(db, options, watch))
     look = look_of(sys.stdout, os.environ)
