@@ -371,3 +371,13 @@ def test_nobody_is_asked_for_a_journal_who_owes_or_can_write_none(
     assert chat_house.prompt("Delegate.").text == "Heard."
     assert list(chat_house.home.rglob("progress.md")) == []
     assert len(cast.heard["smith"]) == len(lines)
+
+
+def test_a_hook_that_fails_is_told_to_the_person(chat_house: Household) -> None:
+    hook(chat_house, "typo", "actor.pre_stop", "exit 7", "build")
+    chat_house.play(Cast(["Done.", "Done again."]))
+    answer = chat_house.prompt("Work.")
+    assert (answer.code, answer.text) == (0, "Done.")
+    assert any("typo" in one for one in answer.result["warnings"])
+    assert "typo" in answer.err
+    assert "typo" in chat_house.run("run", "--yes", "--continue", "Again.").stderr

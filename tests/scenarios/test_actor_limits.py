@@ -346,6 +346,27 @@ def test_a_run_that_is_stopped_stops_all_its_actors_and_their_processes(
     assert len(house.model.requests) == calls + 1
 
 
+@pytest.mark.parametrize("cause", ["ctrl-c", "time limit"])
+def test_a_stop_after_mains_own_end_stops_what_it_left_at_work(
+    chat_house: Household, cause: str
+) -> None:
+    house = chat_house
+    cast = Cast([spawn("scout"), "It works."], scout=[[Text("Thinking "), Stall()]])
+    house.play(cast)
+    limit = ["--time-limit", "4"] if cause == "time limit" else []
+    process = begin(house, "Delegate.", *limit)
+    ended = "SELECT 1 FROM turn WHERE actor_id = 'main' AND outcome = 'success'"
+    house.model.wait_until(lambda: bool(cast.heard["scout"] and house.rows(ended)))
+    if cause == "ctrl-c":
+        process.send_signal(signal.SIGINT)
+    answer = end(process)
+    assert answer.code == {"ctrl-c": 130, "time limit": 124}[cause]
+    assert "other process" not in answer.err + str(answer.result)
+    assert [one["notice"] for one in notices(house)] == ["cancelled"]
+    assert house.rows("SELECT 1 FROM actor WHERE status != 'idle'") == []
+    assert_sound(house)
+
+
 def test_a_run_ends_only_when_all_its_actors_are_at_rest(chat_house: Household) -> None:
     cast = Cast(
         [spawn("scout"), "It works.", "It has reported."],
@@ -370,7 +391,7 @@ def test_a_run_whose_own_turn_fails_leaves_nobody_at_work(chat_house: Household)
     assert (answer.code, answer.result["outcome"]) == (1, "failure")
     chat_house.wait_until_nothing_lives()
     assert [one["notice"] for one in notices(chat_house)] == ["cancelled"]
-    assert len(chat_house.model.requests) == 3  # the news of the stop woke nobody
+    assert len(cast.heard["main"]) == 2  # the news of the stop woke nobody
     assert_sound(chat_house)
 
 

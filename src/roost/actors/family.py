@@ -8,6 +8,7 @@ from roost.actors import teams
 from roost.actors.models import Actor
 from roost.actors.store import actor_from_row, find
 from roost.db.transaction import Reader, Transaction
+from roost.inbox import store as inbox
 from roost.inbox import waiting
 from roost.inbox.models import Address
 
@@ -104,6 +105,9 @@ def has_company(db: Reader, actor: Actor) -> bool:
 
 
 def _has_delivered(db: Reader, actor: Actor) -> bool:
+    """Whether nothing more is to come of an actor at work: its result is told, no mail waits."""
+    if inbox.has_mail(db, actor.address):
+        return False
     row = db.one("SELECT outcome FROM turn WHERE id = ?", (actor.current_turn,))
     return actor.status == "running" and row is not None and row["outcome"] is not None
 

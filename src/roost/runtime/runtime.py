@@ -280,15 +280,19 @@ class Runtime:
         """
         return await self._waits.tree(address, result)
 
-    async def stop_below(self, address: Address) -> None:
-        """Stop all that is at work below an actor that sleeps. The news of it wakes nobody."""
+    async def stop_below(self, address: Address) -> bool:
+        """Stop all that is at work below an actor that sleeps; whether there was any.
 
-        def stop_all(tx: Transaction) -> None:
-            if actors.get(tx, address).status == "idle":
-                hold(tx, address)
-                cancel_below(tx, address, "forced")
+        The news of it wakes nobody.
+        """
 
-        await self.database.write(stop_all)
+        def stop_all(tx: Transaction) -> bool:
+            if actors.get(tx, address).status != "idle":
+                return False
+            hold(tx, address)
+            return bool(cancel_below(tx, address, "forced"))
+
+        return await self.database.write(stop_all)
 
     async def actor(self, address: Address) -> Actor:
         """The actor at that address. Raises `NotFoundError`."""

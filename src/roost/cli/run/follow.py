@@ -20,6 +20,7 @@ from roost.cli.run.sightings import (
     Sighting,
     Stale,
     Trouble,
+    Warned,
     Words,
     sighting_of,
     sightings_in,
@@ -53,6 +54,8 @@ class Followed(Struct, frozen=True):
     """Why there is no result."""
     left: bool = False
     """The turn goes on in another process."""
+    cut: bool = False
+    """The turn had ended, and what it had left at work was stopped."""
     gave_up: bool = False
     """The database cannot be written, so nothing more can be waited for."""
 
@@ -73,7 +76,7 @@ class _Slice:
                 return message_id in self._known
             case Piece(part=part):
                 return part.message_id in self._known
-            case Retrying() | Trouble() | Noticed() | Stale():
+            case Retrying() | Trouble() | Noticed() | Warned() | Stale():
                 return True
 
     def _joins(self, info: Info) -> bool:
@@ -135,6 +138,7 @@ class Follower:
         self._stop = stop
         self._slice = _Slice(address)
         self._troubles: list[Trouble] = []
+        self._cut = False
 
     async def follow(self, show: Show) -> Followed:
         """Hand everything to `show` until the turn has ended or the run is stopped."""
@@ -171,7 +175,8 @@ class Follower:
             if result.turn.outcome == "interrupted":
                 return Followed(result)  # whoever took the actor over goes on with it and its tree
             if result.turn.outcome == "success":
-                return Followed(await self._runtime.wait_tree(self._address, result))
+                last = await self._runtime.wait_tree(self._address, result)
+                return Followed(last, cut=self._cut)
             # What comes of a turn that the news of others began meanwhile is no end of this one.
             await self._runtime.stop_below(self._address)
             await self._runtime.wait_tree(self._address, result)
@@ -206,13 +211,18 @@ class Follower:
         return sightings_in(self._slice.of(messages))
 
     async def _end_turn(self) -> Followed | None:
-        """Take the prompt back if nobody has read it, else stop the turn if it runs here."""
+        """Take the prompt back if nobody has read it, else stop the turn if it runs here, and what
+        it has left at work if it has ended.
+        """
         if await self._withdraw():
             return None
-        if not self._runs_here:
-            return Followed(left=True)
         address = self._address
-        await self._runtime.abort(address.session_id, actor_id=address.actor_id, tree=True)
+        if (await self._runtime.actor(address)).status == "idle":
+            self._cut = await self._runtime.stop_below(address)
+        elif not self._runs_here:
+            return Followed(left=True)
+        else:
+            await self._runtime.abort(address.session_id, actor_id=address.actor_id, tree=True)
         return None
 
     async def _withdraw(self) -> bool:

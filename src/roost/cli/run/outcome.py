@@ -27,6 +27,8 @@ class Ended(Struct, frozen=True):
 def ended(followed: Followed, cause: Cause | None) -> Ended:
     """The end that `followed` tells; `cause` is why the run was asked to stop, if it was."""
     turn = followed.result.turn if followed.result else None
+    if followed.cut and cause is not None:
+        return _stopped(cause, left=False)
     if turn is not None and turn.outcome in {"success", "failure"} and cause != "broken pipe":
         return _of_turn(turn)
     if followed.failure is not None:

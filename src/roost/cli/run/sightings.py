@@ -71,11 +71,17 @@ class Noticed(Struct, frozen=True):
     notice: NoticeBody
 
 
+class Warned(Struct, frozen=True):
+    """Something beside the answer went wrong that a person should know, such as a failing hook."""
+
+    warnings: tuple[str, ...]
+
+
 class Stale(Struct, frozen=True):
     """News was lost: the state must be read again."""
 
 
-Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Noticed | Stale
+Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Noticed | Warned | Stale
 
 
 def sighting_of(event: Event, actor_id: str) -> Sighting | None:
@@ -98,6 +104,9 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             return None
         case "inbox.arrived":
             return _noticed(properties["row"], actor_id)
+        case "hook.executed":
+            warnings = tuple(properties["warnings"])
+            return Warned(warnings) if warnings else None
         case "session.error":
             return _trouble(properties, actor_id)
         case "server.resync":

@@ -18,6 +18,7 @@ from roost.cli.run.sightings import (
     Sighting,
     Stale,
     Trouble,
+    Warned,
     Words,
 )
 from roost.cli.run.steps import Steps
@@ -108,7 +109,7 @@ class TextView:
                 return self._retrying(sighting)
             case Noticed(notice=notice):
                 return self.note(notice_line(notice, self._options.notes))
-            case Head() | Piece() | Trouble() | Stale():
+            case Head() | Piece() | Trouble() | Warned() | Stale():
                 return []
 
     # Text

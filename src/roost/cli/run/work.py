@@ -19,7 +19,7 @@ from roost.cli.run.outcome import Ended
 from roost.cli.run.prompt import PipedInput, full_prompt
 from roost.cli.run.request import RunOptions, open_session
 from roost.cli.run.screens import JsonScreen, Screen, TextScreen
-from roost.cli.run.sightings import Piece, Sighting
+from roost.cli.run.sightings import Piece, Sighting, Warned
 from roost.cli.run.stopping import Stop, stopping
 from roost.cli.secrets import secrets_in, secrets_of
 from roost.cli.storage import tell_notes
@@ -206,6 +206,9 @@ class _Run:
             if isinstance(part, StepFinishPart) and part.id not in self._counted:
                 self._counted.add(part.id)
                 self._last.usage = self._last.usage.plus(part)
+        for sighting in sightings:
+            for warning in sighting.warnings if isinstance(sighting, Warned) else ():
+                await self._screen.note(warning)
         await self._screen.show(sightings)
 
     async def _linger(self) -> None:
