@@ -34,7 +34,7 @@ def alive(words: str) -> list[int]:
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         try:
-            command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ").decode()
+            command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ").decode(errors="replace")
         except (OSError, UnicodeDecodeError):
             continue
         if words in command and entry.name != str(os.getpid()):

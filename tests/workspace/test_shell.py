@@ -76,7 +76,7 @@ def processes_with(words: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and entry.name != str(os.getpid()):
             try:
-                command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ").decode()
+                command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ").decode(errors="replace")
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
