@@ -94,11 +94,11 @@ def test_one_whose_process_was_killed_is_stopped_at_once(user: User) -> None:
 def test_a_name_that_nobody_at_work_has_is_told_with_the_way_out(user: User) -> None:
     process, session = at_work(user)
     unknown = user.call("actors", "cancel", "explore-1")
-    assert unknown.code == 1
+    assert unknown.code == 2
     assert "no actor at work is called explore-1" in unknown.err
     assert "roost actors --all" in unknown.err
     near = user.call("actors", "cancel", "mian", "-s", session)
-    assert near.code == 1
+    assert near.code == 2
     assert "Did you mean main?" in near.err
     kill(process)
 
@@ -236,8 +236,8 @@ def test_mail_is_listed_and_taken_back_until_it_was_heard(user: User, model: Scr
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("send", "ses_nothing", "hello"), 1, "there is no session ses_nothing"),
-        (("withdraw", "inb_nothing"), 1, "there is no message inb_nothing"),
+        (("send", "ses_nothing", "hello"), 2, "there is no session ses_nothing"),
+        (("withdraw", "inb_nothing"), 2, "there is no message inb_nothing"),
         (("list", "--state", "lost"), 2, "invalid choice: 'lost'"),
     ],
 )
@@ -253,6 +253,6 @@ def test_an_actor_that_is_not_there_gets_no_mail(user: User, model: ScriptedMode
     model.use(scenario(default="pong"))
     session = user.run("run", "--format", "json", "go").result["session"]
     done = user.call("inbox", "send", session, "hello", "--actor", "explore-1")
-    assert done.code == 1
+    assert done.code == 2
     assert "There are: main." in done.err
     assert KEY not in done.err

@@ -82,16 +82,16 @@ def test_a_long_text_is_bounded_unless_all_is_asked_for(user: User, model: Scrip
 
 
 @pytest.mark.parametrize("action", ["show", "export"])
-def test_a_session_that_is_not_there_ends_with_1(user: User, action: str) -> None:
+def test_a_session_that_is_not_there_ends_with_2(user: User, action: str) -> None:
     done = user.call("sessions", action, "ses_nothing")
-    assert done.code == 1
+    assert done.code == 2
     assert done.out == ""
     assert "error: there is no session ses_nothing" in done.err
 
 
 def test_an_actor_that_is_not_there_is_told_with_those_that_are(user: User) -> None:
     done = user.call("sessions", "show", made(user), "--actor", "explore-1")
-    assert done.code == 1
+    assert done.code == 2
     assert "There are: main." in done.err
 
 
@@ -239,7 +239,7 @@ def test_deleting_asks_unless_told_not_to(user: User) -> None:
     assert done.code == 2
     assert "--yes" in done.err
     assert user.call("sessions", "rm", session, "--yes").code == 0
-    assert user.call("sessions", "delete", session, "--yes").code == 1
+    assert user.call("sessions", "delete", session, "--yes").code == 2
     assert user.call("sessions", "list", "--all", "--format", "json").out.strip() == "[]"
 
 
@@ -260,7 +260,7 @@ def test_the_beginning_of_an_id_is_enough(user: User) -> None:
         user.model.use(scenario("went on"))
         assert user.run("run", "--format", "json", "-s", start, "more").result["session"] == session
     assert user.call("sessions", "delete", session[:12], "--yes").code == 0
-    assert user.call("sessions", "show", session).code == 1
+    assert user.call("sessions", "show", session).code == 2
 
 
 def test_a_beginning_that_fits_several_names_them_and_deletes_none(user: User) -> None:
@@ -286,7 +286,7 @@ def test_a_beginning_that_fits_several_names_them_and_deletes_none(user: User) -
 @pytest.mark.parametrize("word", ["s", "ses_", "ses_dd", "", "%", "ses_%%%%"])
 def test_a_beginning_that_says_too_little_names_nothing(user: User, word: str) -> None:
     session = made(user)
-    assert user.call("sessions", "delete", word, "--yes").code == 1
+    assert user.call("sessions", "delete", word, "--yes").code == 2
     assert user.call("sessions", "show", session).code == 0
 
 
@@ -309,7 +309,7 @@ def test_without_an_id_the_last_session_of_the_folder_is_meant(user: User) -> No
 def test_a_folder_without_sessions_says_where_to_look(user: User) -> None:
     for action in ("show", "export"):
         done = user.call("sessions", action)
-        assert done.code == 1
+        assert done.code == 2
         assert "there is no session of" in done.err
         assert "roost sessions list --all" in done.err
 
@@ -366,7 +366,7 @@ def test_force_takes_a_session_from_a_process_that_does_not_answer(
     finally:
         os.kill(process.pid, signal.SIGCONT)
     assert ended(process).code != 0
-    assert user.call("sessions", "show", session).code == 1
+    assert user.call("sessions", "show", session).code == 2
 
 
 def test_an_actor_that_is_not_there_is_missed_in_plain_words(user: User) -> None:

@@ -33,6 +33,8 @@ class ConfigError(UsageError):
 class NotFoundError(RoostError):
     """A session, message, actor, request or file that was named does not exist."""
 
+    exit_code = 2
+
 
 class BusyError(RoostError):
     """The actor is running a turn, so what was asked cannot be done now."""
