@@ -47,7 +47,7 @@ class Brief(Struct, frozen=True, kw_only=True):
     output_schema: dict[str, Any] | None = None
     """JSON Schema of the answer that it has to give."""
     tools: tuple[str, ...] | None = None
-    """The only tools that it may use; None: those of its agent."""
+    """The only tools that it may use, of those that its parent may; None: those of its agent."""
 
 
 def spawn(tx: Transaction, parent: Claim, brief: Brief) -> Actor:
@@ -139,10 +139,17 @@ def _child(
         depth=parent.depth + 1,
         context_mode=brief.context,
         context_watermark=brief.watermark,
-        tools=brief.tools,
+        tools=_both(parent.tools, brief.tools),
         task_id=brief.task_id,
         output_schema=brief.output_schema,
     )
+
+
+def _both(parent: tuple[str, ...] | None, child: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The tools that a child has whose brief leaves it those of `child`: none but its parent's."""
+    if parent is None or child is None:
+        return child if parent is None else parent
+    return tuple(name for name in child if name in parent)
 
 
 def _briefed(tx: Transaction, parent: Claim, child: Actor, brief: Brief) -> Actor:

@@ -42,8 +42,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     options: dict[str, Any] = {}
     """Extra fields of every request body."""
     tool_allowlist: tuple[str, ...] | None = None
-    """The only tools that it is shown and may call; None: all that the rules leave. It is about
-    the agent's own hands: children that it starts are bound by its rules, not by this."""
+    """The only tools that it is shown and may call; None: all that the rules leave. See `lends`."""
     completion_gate: bool = False
     """Its turn ends only when its tasks are done, and its last words begin with a status."""
 
@@ -54,8 +53,16 @@ class Agent(Struct, frozen=True, kw_only=True):
         names = (tool, "edit") if tool in _EDITING else (tool,)
         return any(fnmatchcase(name, one) for name in names for one in self.tool_allowlist)
 
+    def lends(self, tool: str) -> bool:
+        """Whether those that it starts may call `tool`: its list holds for them too, unless it
+        directs sessions. Such a one has others do what it does not do itself.
+        """
+        listed = self.tool_allowlist is not None
+        return not listed or self.may_call(_DIRECTING) or self.may_call(tool)
 
-_LISTED_ONLY: Final = {"session"}
+
+_DIRECTING: Final = "session"
+_LISTED_ONLY: Final = {_DIRECTING}
 """Tools of those agents alone that list them."""
 _EDITING: Final = {"write", "edit", "multiedit", "apply_patch"}
 _READING: Final = ("read", "glob", "grep", "list", "webfetch")

@@ -118,6 +118,7 @@ class ActorPort(Port):
             watermark=caller.seen if order.context == "full" else None,
             background=order.background,
             output_schema=order.output_schema,
+            tools=self._lent,
         )
 
     async def detach(self, actor_id: str) -> None:

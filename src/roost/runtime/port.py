@@ -8,6 +8,7 @@ from roost.db.transaction import Transaction
 from roost.inbox.models import Address
 from roost.runtime.services import Services
 from roost.sessions.models import Session
+from roost.tools.registry import NAMES
 from roost.turn.world import Caller
 
 T = TypeVar("T")
@@ -25,6 +26,12 @@ class Port:
     def _own(self) -> Address:
         """The actor whose call it is."""
         return self._caller.claim.address
+
+    @property
+    def _lent(self) -> tuple[str, ...] | None:
+        """The tools that those have whom it starts; None: those of their agents."""
+        off = self._caller.switched_off
+        return tuple(name for name in NAMES if name not in off) if off else None
 
     async def _write(self, change: Callable[[Transaction], T]) -> T:
         return await write_fenced(self._services.database, self._caller.claim, change)

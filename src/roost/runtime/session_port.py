@@ -186,7 +186,7 @@ class SessionPort(Port):
         model = self._services.models.named(project, wanted, self._caller.model)
         # It is called from there, under the settings there.
         self._services.models.resolve(project, model.ref)
-        return Brief(agent=agent.name, description=title, task=task, model=model)
+        return Brief(agent=agent.name, description=title, task=task, model=model, tools=self._lent)
 
     def _open(self, tx: Transaction, plan: _Plan, task: str) -> Opened:
         """Make the session, unless somebody made one for its topic meanwhile: then give it the

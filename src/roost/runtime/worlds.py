@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from roost.actors import family, tree_budgets
 from roost.actors import store as actors
@@ -49,6 +50,16 @@ IDLE_SHELLS: Final = 4
 """Folders in which nobody works and whose shell is kept for the next turn."""
 DEFAULT_LIMITS: Final[dict[str, float]] = {limits.STEPS: 1_000, limits.INVALID_CALLS: 12}
 """Limits of a turn that hold unless the config says otherwise."""
+
+
+class _Kin(Struct, frozen=True):
+    """An actor and what those above it leave it."""
+
+    actor: Actor
+    above: tuple[tuple[Layer, ...], ...]
+    """The layers of those above it, its parent's first: it may do no more."""
+    lenders: tuple[Agent, ...]
+    """The agents of those above it in its own session: it uses no tool that one does not lend."""
 
 
 class Worlds:
@@ -96,15 +107,14 @@ class Worlds:
         desk = self._desks.take(key, lambda: Desk(project, self.settings.environment, self._paths))
         ledger = self._ledgers.take(address, ReadLedger)
         try:
-            actor, above = await self._kin(address)
-            yield self._world(actor, session, desk, ledger, above)
+            kin = await self._kin(address)
+            yield self._world(kin, session, desk, ledger)
         finally:
             self._ledgers.give_back(address)
             for idle in self._desks.give_back(key):
                 await idle.close()
 
-    async def _kin(self, address: Address) -> tuple[Actor, list[tuple[Layer, ...]]]:
-        """The actor, and the layers of those above it, its parent's first: it may do no more."""
+    async def _kin(self, address: Address) -> _Kin:
 
         def read(db: Reader) -> tuple[Actor, list[tuple[Actor, Session]]]:
             actor = actors.get(db, address)
@@ -112,12 +122,15 @@ class Worlds:
             return actor, [(one, sessions.get(db, one.session_id)) for one in above]
 
         layers: list[tuple[Layer, ...]] = []
+        lenders: list[Agent] = []
         actor, above = await self._database.read(read)
         for one, session in above:
             project = await self.projects.open(Path(session.directory))
-            rules = Rules(project, session, self.settings)
-            layers.append(rules.layers(project.agent(one.agent)))
-        return actor, layers
+            agent = project.agent(one.agent)
+            layers.append(Rules(project, session, self.settings).layers(agent))
+            if one.session_id == actor.session_id:
+                lenders.append(agent)
+        return _Kin(actor, tuple(layers), tuple(lenders))
 
     def _guard(self, actor: Actor, project: Project) -> Guard:
         """The guard of the project; one who works on a task may also write its journal."""
@@ -129,18 +142,17 @@ class Worlds:
 
     def _world(
         self,
-        actor: Actor,
+        kin: _Kin,
         session: Session,
         desk: Desk,
         ledger: ReadLedger,
-        above: list[tuple[Layer, ...]],
     ) -> World:
         project = desk.project
         rules = Rules(project, session, self.settings)
         place = Place(
             directory=project.directory,
             root=project.root,
-            guard=self._guard(actor, project),
+            guard=self._guard(kin.actor, project),
             ledger=ledger,
             spill_folder=self._services.spill_folder,
             shell=desk.shell,
@@ -157,7 +169,7 @@ class Worlds:
             database=self._database,
             bus=self._bus,
             models=self.models,
-            asker=Asker(self._gate, session, rules, above),
+            asker=Asker(self._gate, session, rules, kin.above),
             session=session,
             place=place,
             retry=retry_policy(project),
@@ -167,6 +179,7 @@ class Worlds:
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
+            lenders=kin.lenders,
             hooks=desk.hooks,
             actors=actors_of,
             sessions=sessions_of,

@@ -8,6 +8,7 @@ import msgspec
 from roost.llm.models import Model
 from roost.permissions.models import Layer, PermissionRequest
 from roost.permissions.rules import evaluate, is_hidden
+from roost.tools.actor import NAME as ACTOR
 from roost.tools.actor import ActorOffer, actor_tool
 from roost.tools.apply_patch import ApplyPatchTool
 from roost.tools.bash import BashTool
@@ -17,6 +18,7 @@ from roost.tools.glob import GlobTool
 from roost.tools.grep import GrepTool
 from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
+from roost.tools.session import NAME as SESSION
 from roost.tools.session import session_tool
 from roost.tools.task import TaskTool
 from roost.tools.team import TeamTool
@@ -50,6 +52,8 @@ def builtin_tools() -> dict[str, Tool[Any]]:
 
 _TOOLS: Final = builtin_tools()
 _TEAM: Final = TeamTool()
+NAMES: Final = (*_TOOLS, ACTOR, SESSION, _TEAM.name)
+"""Of every tool that an agent may have."""
 # Shared by all actors: what a tool knows of an actor hangs on the actor's ledger.
 
 

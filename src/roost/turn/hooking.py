@@ -13,6 +13,7 @@ from roost.events.types import Event
 from roost.hooks.models import HookReport, Mode, PostStop, PreStop, SessionPost, SessionPre
 from roost.inbox import store as inbox
 from roost.sessions.parts import TextPart
+from roost.turn.hands import lent
 from roost.turn.memory import Memory
 from roost.turn.models import Delivered, Facts
 from roost.turn.policies.finish import spoken
@@ -121,6 +122,7 @@ def _can_write(world: World, memory: Memory, agent: Agent) -> bool:
     if memory.user is None:
         return False
     tools = world.tools(agent, world.resolve_model(memory.user.model), False)
+    tools = lent(tools, memory.claim.actor, world.lenders)
     return any(name in tools for name in _WRITERS)
 
 

@@ -27,6 +27,7 @@ from roost.sessions.parts import Tokens
 from roost.tools.answer_format import answer_format, is_structured
 from roost.tools.contract import Tool
 from roost.tools.structured_output import StructuredOutputTool
+from roost.turn.hands import lent
 from roost.turn.memory import Memory, cache_key
 from roost.turn.models import Facts, Sample
 from roost.turn.world import World
@@ -53,7 +54,9 @@ def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     if fork is not None:  # its requests begin as its parent's did
         agent, prompt = world.resolve_agent(fork.agent), fork.prompt
     spawns = fork is not None or memory.claim.actor.mode != "subagent"
-    tools = _wanted(world.tools(agent, facts.model, spawns), prompt)
+    tools = _wanted(world.tools(agent, facts.model, spawns), switched_off(prompt))
+    if fork is None:
+        tools = lent(tools, memory.claim.actor, world.lenders)
     answer = _answer_tool(facts.prompt)
     if answer is not None:
         tools = {**tools, answer.name: answer}  # last, so that the others keep their place
@@ -69,12 +72,16 @@ def _answer_tool(prompt: UserInfo | None) -> StructuredOutputTool | None:
     return StructuredOutputTool(answer_format(prompt.format))
 
 
-def _wanted(tools: Mapping[str, Tool[Any]], prompt: UserInfo | None) -> Mapping[str, Tool[Any]]:
-    """The tools that the prompt did not switch off."""
+def switched_off(prompt: UserInfo | None) -> frozenset[str]:
+    """The tools that a prompt switched off."""
     switches = (prompt.tools if prompt else None) or {}
-    if all(switches.get(name, True) for name in tools):
+    return frozenset(name for name, on in switches.items() if not on)
+
+
+def _wanted(tools: Mapping[str, Tool[Any]], off: frozenset[str]) -> Mapping[str, Tool[Any]]:
+    if off.isdisjoint(tools):
         return tools
-    return {name: tool for name, tool in tools.items() if switches.get(name, True)}
+    return {name: tool for name, tool in tools.items() if name not in off}
 
 
 class _Prefix(Struct, frozen=True):

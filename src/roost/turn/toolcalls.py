@@ -27,8 +27,9 @@ from roost.tools.actor_port import Stored
 from roost.tools.arguments import ArgumentsError, Parsed, parse_call
 from roost.tools.contract import Question, Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.output import cap
+from roost.turn.hands import refusal
 from roost.turn.memory import Memory
-from roost.turn.prepare import Plan
+from roost.turn.prepare import Plan, switched_off
 from roost.turn.recorder import CallDraft, Recorder
 from roost.turn.world import Caller, CallPlace, World
 
@@ -38,7 +39,6 @@ PROGRESS_SECONDS = 0.5
 FIRST_PROGRESS_SECONDS = 0.05
 """A call that ends sooner shows no progress, only its result."""
 ABORTED = "The tool was stopped. It may have had effects; check before you repeat it."
-NOT_LISTED = "Not run: the agent {agent} does not use the tool {tool}."
 NOT_RUN = "Not run: a call before it in this step was refused by the user."
 
 
@@ -127,8 +127,8 @@ class _Run:
     async def go(self) -> None:
         name = self._draft.part.tool
         tool = self._plan.tools.get(name)
-        if tool is not None and not tool.given and not self._may_call(name):
-            await self.fail(NOT_LISTED.format(agent=self._agent.name, tool=name), denied=True)
+        if tool is not None and not tool.given and (words := self._refusal(name)):
+            await self.fail(words, denied=True)
             return
         try:
             parsed = parse_call(
@@ -149,10 +149,8 @@ class _Run:
         await self._execute(parsed)
         failpoint("tool.done")
 
-    def _may_call(self, name: str) -> bool:
-        """Whether the tool is one of the actor's own and one of its agent's."""
-        own = self._memory.claim.actor.tools
-        return self._agent.may_call(name) and (own is None or name in own)
+    def _refusal(self, name: str) -> str:
+        return refusal(name, self._agent, self._memory.claim.actor, self._world.lenders)
 
     async def _execute(self, parsed: Parsed) -> None:
         try:
@@ -253,6 +251,7 @@ class _Run:
             model=ModelName(info.provider_id, info.model_id, info.variant),
             message_id=info.id,
             seen=memory.messages[-1].info.id,
+            switched_off=switched_off(memory.prompt),
             wait_until=memory.wait_for_mail,
         )
 

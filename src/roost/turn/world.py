@@ -69,6 +69,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     """The step's message."""
     seen: str
     """The last message that the model was shown in the step."""
+    switched_off: frozenset[str] = frozenset()
+    """Tools that the prompt of its turn switched off: whom it starts has not got them either."""
     wait_until: Callable[[int], None]
     """Lets the step be followed by a wait for mail, until then (milliseconds since the epoch)."""
 
@@ -105,6 +107,8 @@ class World(Struct, frozen=True, kw_only=True):
     """The system prompt for an agent on a model, with what the prompt added."""
     tools: Callable[[Agent, Model, bool], Mapping[str, Tool[Any]]]
     """The tools that an agent may see on a model; the last: whether it is shown how to spawn."""
+    lenders: tuple[Agent, ...]
+    """The agents of those above the actor whose lists of tools hold for it too."""
     hooks: Hooks
     actors: Callable[[Caller], ActorPort]
     sessions: Callable[[Caller], SessionPort]
