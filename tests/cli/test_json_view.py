@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from test_text_view import done, finish, head, text, tool, words
+from test_text_view import done, finish, head, looks, stored, text, tool, words
 
 from roost.cli.run.json_view import JsonView
 from roost.cli.run.sightings import Gone, Piece, Sighting, Trouble
@@ -37,6 +37,13 @@ def test_a_step_is_told_in_order_and_once() -> None:
     assert seen[1]["part"]["text"] == "hello"
     assert seen[2]["part"]["state"]["status"] == "completed"
     assert seen[3]["part"]["reason"] == "stop"
+
+
+def test_text_that_another_process_writes_is_told_whole_however_often_it_was_looked_at() -> None:
+    states = [stored(""), stored("Hel"), stored("Hel"), stored("Hello", completed=4)]
+    seen = lines(*looks(*states))
+    assert [line["type"] for line in seen] == ["step_start", "text", "step_finish"]
+    assert seen[1]["part"]["text"] == "Hello"
 
 
 def test_text_that_is_taken_back_is_never_told() -> None:

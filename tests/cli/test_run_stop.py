@@ -12,7 +12,18 @@ import pytest
 from terminal_user import User, ended, read_until
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Barrier, Call, Reply, Stall, Status, Text, reply, scenario
+from scripted_model.scenario import (
+    Barrier,
+    Begin,
+    Call,
+    Delay,
+    Reply,
+    Stall,
+    Status,
+    Text,
+    reply,
+    scenario,
+)
 from scripted_model.server import ScriptedModel
 
 
@@ -187,6 +198,28 @@ def test_a_prompt_to_a_session_that_another_process_runs_steers_it(
     assert texts == ["heard both"]
 
 
+def test_an_answer_that_another_process_writes_is_whole_in_a_file(
+    user: User, model: ScriptedModel
+) -> None:
+    def answer(request: Request) -> Reply:
+        if "second" in request.last_user_text:
+            return reply([Begin(), Delay(0.7), Text("heard "), Delay(0.7), Text("both")])
+        return reply([Text("busy"), Barrier("work"), Call("glob", {"pattern": "*"})])
+
+    model.use(answer)
+    first = user.start("run", "--format", "json", "first")
+    model.wait_for_barrier("work")
+    path = user.folder.parent / "answer.md"
+    with path.open("w") as file:
+        second = user.start("run", "-c", "second", stdout=file)
+    _wait_until(lambda: "second" in user.call("sessions", "show", _session(user)).out)
+    model.release("work")
+    one, two = ended(first), ended(second)
+    assert one.code == 0, one.err
+    assert two.code == 0, two.err
+    assert path.read_text() == "heard both\n"
+
+
 def test_who_follows_takes_over_when_the_other_process_dies(
     user: User, model: ScriptedModel
 ) -> None:
@@ -275,7 +308,9 @@ def _running(mark: str) -> bool:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                command = (
+                    (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                )
             except OSError:
                 continue
             if command.strip() == mark:

@@ -6,16 +6,25 @@ from typing import Any
 import pytest
 
 from roost.cli.run.diff_lines import diff_lines
-from roost.cli.run.sightings import Gone, Head, Piece, Retrying, Sighting, Words
+from roost.cli.run.sightings import (
+    Gone,
+    Head,
+    Looks,
+    Piece,
+    Retrying,
+    Sighting,
+    Words,
+)
 from roost.cli.run.text_view import TextOptions, TextView, retrying_words
 from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Look
-from roost.sessions.models import AssistantInfo, MessagePath, MessageTime
+from roost.sessions.models import AssistantInfo, Message, MessagePath, MessageTime
 from roost.sessions.parts import (
     Part,
     ReasoningPart,
     Span,
     StepFinishPart,
+    StepStartPart,
     TextPart,
     Tokens,
     ToolCompleted,
@@ -91,6 +100,54 @@ def test_a_part_read_from_the_database_shows_only_what_was_not_shown() -> None:
         one, text("Hel"), text("Hello wor"), text("Hello"), text("Hello world", end=5)
     )
     assert answer == "Hello world\n"
+
+
+def stored(said: str, *, completed: int | None = None, part: str = "prt_1") -> Message:
+    """The answer in the database while another process writes it, or when it is complete."""
+    start = StepStartPart("prt_0", "ses_1", "msg_1")
+    words_so_far = TextPart(part, "ses_1", "msg_1", said, time=Span(1, completed))
+    ends = (StepFinishPart("prt_z", "ses_1", "msg_1", "stop", 0.0, Tokens()),)
+    return Message(head(completed).info, (start, words_so_far, *(ends if completed else ())))
+
+
+def looks(*messages: Message) -> list[Sighting]:
+    """What looks at the database show, one message a look."""
+    looking = Looks()
+    return [sighting for message in messages for sighting in looking.see([message])]
+
+
+def together(one: TextView, *sightings: Sighting) -> str:
+    """The answer and the notes as they stand where both go to one place."""
+    return "".join(chunk.text for sighting in sightings for chunk in one.feed(sighting))
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_an_answer_of_another_process_is_shown_whole_however_often_it_was_looked_at(
+    live: bool,
+) -> None:
+    states = [stored(""), stored(""), stored("Hel"), stored("Hello"), stored("Hello", completed=4)]
+    answer, notes = shown(view(live=live), *looks(*states))
+    assert answer == "Hello\n"
+    assert notes == "> build · p/m\n"
+
+
+def test_what_another_process_took_back_is_in_no_file_and_marked_where_people_watch() -> None:
+    states = [stored("half a"), stored("whole", completed=4, part="prt_2")]
+    assert shown(view(live=False), *looks(*states)) == ("whole\n", "> build · p/m\n")
+    answer, notes = shown(view(), *looks(*states))
+    assert answer == "half a\n\nwhole\n"
+    assert "what follows replaces the text above" in notes
+
+
+def test_the_first_line_stands_before_an_answer_that_is_complete_when_first_seen() -> None:
+    seen = looks(stored("Hello", completed=4))
+    assert together(view(live=False), *seen) == "> build · p/m\nHello\n"
+
+
+def test_in_a_file_what_was_said_before_a_call_stands_before_it() -> None:
+    running = tool("bash", ToolRunning({"command": "make"}, Span(1)))
+    seen = together(view(live=False), text("I look.", end=2), running)
+    assert seen == "I look.\n$ make\n"
 
 
 def test_two_answers_stand_apart_by_a_blank_line() -> None:

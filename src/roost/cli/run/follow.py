@@ -14,6 +14,7 @@ from msgspec import Struct
 from roost.cli.run.sightings import (
     Gone,
     Head,
+    Looks,
     Noticed,
     Piece,
     Retrying,
@@ -23,7 +24,6 @@ from roost.cli.run.sightings import (
     Warned,
     Words,
     sighting_of,
-    sightings_in,
 )
 from roost.cli.run.stopping import Stop
 from roost.core.errors import ConflictError, NotFoundError, RoostError
@@ -66,6 +66,7 @@ class _Slice:
     def __init__(self, address: Address) -> None:
         self._agent_id = agent_id_of(address.session_id, address.actor_id)
         self._known: set[str] = set()
+        self._looks = Looks()
 
     def takes(self, sighting: Sighting) -> bool:
         """Whether `sighting` is about the answer; a message that is new and open joins it."""
@@ -88,10 +89,10 @@ class _Slice:
         self._known.add(info.id)
         return True
 
-    def of(self, messages: list[Message]) -> list[Message]:
-        """All of `messages`, an answer as it is stored; they belong to it from now on."""
+    def of(self, messages: list[Message]) -> list[Sighting]:
+        """What `messages` show, an answer as it is stored; they belong to it from now on."""
         self._known.update(message.info.id for message in messages)
-        return messages
+        return self._looks.see(messages)
 
 
 class _Tasks:
@@ -208,7 +209,7 @@ class Follower:
         messages = await self._runtime.transcripts.answer(
             self._address.session_id, self._message_id, limit=SNAPSHOT
         )
-        return sightings_in(self._slice.of(messages))
+        return self._slice.of(messages)
 
     async def _end_turn(self) -> Followed | None:
         """Take the prompt back if nobody has read it, else stop the turn if it runs here, and what

@@ -127,14 +127,31 @@ def _trouble(properties: dict[str, Any], actor_id: str) -> Trouble | None:
     return Trouble(msgspec.to_builtins(properties["error"]))
 
 
-def sightings_in(messages: Iterable[Message]) -> list[Sighting]:
-    """A state read from the database, as if it had just been seen happening."""
-    seen: list[Sighting] = []
-    for message in messages:
-        if isinstance(message.info, AssistantInfo):
-            # The head comes last when the message is complete: it says that nothing follows.
-            opened = message.info.time.completed is None
-            head: list[Sighting] = [Head(message.info)]
-            parts: list[Sighting] = [Piece(part) for part in message.parts]
-            seen += head + parts if opened else parts + head
-    return seen
+class Looks:
+    """What looks at the database show, one after another, as if it had just been seen happening."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, dict[str, None]] = {}
+
+    def see(self, messages: Iterable[Message]) -> list[Sighting]:
+        """The state that was read now; parts that are no longer there were taken back."""
+        seen: list[Sighting] = []
+        for message in messages:
+            if isinstance(message.info, AssistantInfo):
+                seen += self._message(message.info, message.parts)
+        return seen
+
+    def _message(self, info: AssistantInfo, parts: Iterable[Part]) -> list[Sighting]:
+        now = {part.id: None for part in parts}
+        before, self._parts[info.id] = self._parts.get(info.id, {}), now
+        seen: list[Sighting] = [Gone(info.id, part_id) for part_id in before if part_id not in now]
+        seen.append(Head(_begun(info)))
+        seen += [Piece(part) for part in parts]
+        if info.time.completed is not None:
+            seen.append(Head(info))  # it says that nothing follows
+        return seen
+
+
+def _begun(info: AssistantInfo) -> AssistantInfo:
+    """The head as it was before the message was complete."""
+    return msgspec.structs.replace(info, time=msgspec.structs.replace(info.time, completed=None))

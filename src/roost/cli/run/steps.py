@@ -9,6 +9,7 @@ from roost.sessions.models import AssistantInfo
 from roost.sessions.parts import (
     Part,
     ReasoningPart,
+    StepStartPart,
     TextPart,
     ToolPart,
     ToolPending,
@@ -44,6 +45,9 @@ class Steps:
                 return []
             case ToolPart(state=ToolPending()):
                 return []
+            case StepStartPart():
+                # It may be read again while the stream goes on, and says nothing of its end.
+                return self._once(part)
             case ToolPart(state=ToolRunning()):
                 return self._stream_over(part.message_id)
             case _:

@@ -78,9 +78,9 @@ class TextView:
 
     def feed(self, sighting: Sighting) -> list[Chunk]:
         """What to write because of `sighting`."""
-        chunks = self._live(sighting)
-        for part in self._steps.see(sighting):
-            chunks += self._final(part)
+        # What `sighting` shows to be final happened before it.
+        chunks = [chunk for part in self._steps.see(sighting) for chunk in self._final(part)]
+        chunks += self._live(sighting)
         return [chunk for chunk in chunks if chunk.text]
 
     def close(self) -> list[Chunk]:
