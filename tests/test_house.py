@@ -48,6 +48,8 @@ OWNERS = {
     "ask": "permissions",
     "permission_grant": "permissions",
     "task": "tasks",
+    "goal": "goals",
+    "goal_verdict": "goals",
 }
 """The package that alone speaks of a table."""
 SPEAKS_OF = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b")

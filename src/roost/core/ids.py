@@ -26,6 +26,8 @@ type_prefix: Final = {
     "tool": "tool",
     "process": "proc",
     "team": "team",
+    "goal": "goal",
+    "verdict": "vrd",
 }
 Kind = Literal[
     "session",
@@ -39,6 +41,8 @@ Kind = Literal[
     "tool",
     "process",
     "team",
+    "goal",
+    "verdict",
 ]
 _ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _STAMP_BITS: Final = 48

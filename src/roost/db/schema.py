@@ -279,3 +279,43 @@ ACTOR_TABLES: Final = (
     _APPROVAL_GRANT,
     _PEER,
 )
+
+# The newest of a session is the one in force; a verdict is what a judge said of one, or why it said
+# nothing.
+_GOAL: Final = """
+CREATE TABLE goal (
+  id TEXT PRIMARY KEY,
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  condition TEXT NOT NULL,
+  state TEXT NOT NULL,
+  cause TEXT,
+  reason TEXT NOT NULL DEFAULT '',
+  reentries INTEGER NOT NULL DEFAULT 0,
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  UNIQUE (session_id, number)
+)"""
+
+_GOAL_VERDICT: Final = """
+CREATE TABLE goal_verdict (
+  id TEXT PRIMARY KEY,
+  goal_id TEXT NOT NULL REFERENCES goal (id) ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  result TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  model TEXT NOT NULL,
+  turn_id TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  tokens BIGINT NOT NULL,
+  cost DOUBLE PRECISION NOT NULL,
+  seconds DOUBLE PRECISION NOT NULL,
+  created BIGINT NOT NULL,
+  UNIQUE (goal_id, number)
+)"""
+
+GOAL_TABLES: Final = (
+    "ALTER TABLE session ADD COLUMN goal TEXT",
+    _GOAL,
+    _GOAL_VERDICT,
+)

@@ -45,6 +45,8 @@ class Session(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """Rules of this session alone: `{permission, pattern, action}`."""
     revision: int = 0
     """Counts changes of the title, so that two writers notice each other."""
+    goal: dict[str, Any] | None = None
+    """The goal in force, as `session.goal` tells it; None: there is none, or it was cleared."""
     damage: str = ""
     """What of its row cannot be read, and what holds instead; empty: nothing is damaged."""
 

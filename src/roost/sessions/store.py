@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -18,8 +18,10 @@ from roost.sessions.unreadable import ASK_FOR_ALL, FAULTS, rules_of
 
 _COLUMNS: Final = (
     "id, slug, project_id, directory, title, version, created, updated, archived, parent_id,"
-    " permission, revision"
+    " permission, revision, goal"
 )
+_STORED: Final = _COLUMNS.removesuffix(", goal")
+"""Those that a new session begins with."""
 NEW_TITLE: Final = "New session"
 _ASKS: Final = "its permission rules cannot be read, so everything is asked for"
 
@@ -49,7 +51,7 @@ def insert(tx: Transaction, session: Session, title_source: str = "user") -> Non
         raise ConflictError(f"session {session.id} is there already")
     permission = msgspec.json.encode(session.permission).decode() if session.permission else None
     tx.run(
-        f"INSERT INTO session ({_COLUMNS}, title_source) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        f"INSERT INTO session ({_STORED}, title_source) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             session.id,
             session.slug,
@@ -97,8 +99,17 @@ def _from_row(row: sqlite3.Row) -> Session:
         parent_id=row["parent_id"],
         permission=permission,
         revision=row["revision"],
+        goal=_goal_of(row["goal"]),
         damage=damage,
     )
+
+
+def _goal_of(data: str | None) -> dict[str, Any] | None:
+    """What the session shows of its goal; what cannot be read is not shown."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any]) if data else None
+    except FAULTS:
+        return None
 
 
 def find(db: Reader, session_id: str) -> Session | None:
@@ -260,6 +271,13 @@ def set_permission(tx: Transaction, session_id: str, rules: list[dict[str, str]]
     session = get(tx, session_id)
     _tell(tx, "session.updated", session)
     return session
+
+
+def set_goal(tx: Transaction, session_id: str, goal: dict[str, Any] | None) -> None:
+    """Show `goal` as the one in force. Its own package keeps it, and tells each change here."""
+    data = msgspec.json.encode(goal).decode() if goal else None
+    tx.run("UPDATE session SET goal = ? WHERE id = ?", (data, session_id))
+    _tell(tx, "session.updated", get(tx, session_id))
 
 
 def delete(tx: Transaction, session_id: str) -> None:

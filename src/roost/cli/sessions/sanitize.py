@@ -56,6 +56,7 @@ def _session(info: Session) -> Session:
         title=_mark("title", info.id),
         directory=_mark("directory", info.id),
         permission=None,
+        goal=None,
     )
 
 
