@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Final
 
-from roost.core.errors import RoostError, cause_of
+from roost.core.errors import RoostError, cause_of, own_fault
 from roost.core.text import terminal_safe
 
 DEBUG_VARIABLE: Final = "ROOST_DEBUG"
@@ -17,7 +17,7 @@ def words_of(error: BaseException) -> tuple[str, str]:
     if isinstance(error, RoostError):
         return error.message, error.hint
     return (
-        f"Roost itself failed ({type(error).__name__}: {error})",
+        own_fault(error),
         f"Please report it; {DEBUG_VARIABLE}=1 shows where it happened.",
     )
 

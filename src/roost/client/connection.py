@@ -19,6 +19,7 @@ from roost.core.errors import (
     RoostError,
     StorageError,
     UsageError,
+    plain_words,
 )
 
 if TYPE_CHECKING:
@@ -126,11 +127,11 @@ class Connection:
         except httpx2.ConnectError as error:
             # Not chained: the frames of the HTTP library say nothing that the words do not.
             raise UnreachableError(
-                f"there is no server at {self.place.shown} ({error})",
+                f"there is no server at {self.place.shown} ({plain_words(error)})",
                 hint=f"Start it with: {self.place.start_command}",
             ) from None
         except httpx2.TransportError as error:
-            words = str(error) or type(error).__name__
+            words = plain_words(error)
             raise UnreachableError(
                 f"the server at {self.place.shown} does not answer: {words}",
                 hint=f"If it no longer runs, start it again: {self.place.start_command}",

@@ -4,6 +4,11 @@ Every one carries a `message` for people and a `hint` that says what to do next.
 class; no code reads the text.
 """
 
+import re
+from typing import Final
+
+_NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
+
 
 class RoostError(Exception):
     """Base of all errors that a user may see."""
@@ -60,6 +65,21 @@ class LimitError(RoostError):
     """A written-down limit was reached."""
 
     exit_code = 3
+
+
+def plain_words(error: BaseException) -> str:
+    """What an error that Roost did not raise says to people: without the number that the system
+    gives it. Its type where it says nothing.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        of = f": {error.filename}" if error.filename is not None else ""
+        return _NUMBER.sub("", error.strerror) + of
+    return _NUMBER.sub("", str(error)) or type(error).__name__
+
+
+def own_fault(error: BaseException) -> str:
+    """What people are told of an error that nothing in Roost foresaw."""
+    return f"Roost itself failed ({type(error).__name__}: {plain_words(error)})"
 
 
 def cause_of(error: BaseException) -> BaseException:

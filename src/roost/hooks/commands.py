@@ -11,7 +11,7 @@ from typing import IO, Final
 import msgspec
 
 from roost.config.hooks import HookConfig
-from roost.core.errors import RoostError
+from roost.core.errors import RoostError, plain_words
 from roost.core.ids import new_id
 from roost.core.secrets import Secrets
 from roost.hooks.answers import command_answer
@@ -58,7 +58,7 @@ class Commands:
                 told.seek(0)
                 return await self._answer(hook, mark, told)
         except (RoostError, OSError) as error:
-            words = error.message if isinstance(error, RoostError) else str(error)
+            words = error.message if isinstance(error, RoostError) else plain_words(error)
             raise HookFailedError(f"could not be started: {words}") from error
         finally:
             self._guard.remove(mark)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from roost.config.hooks import HOOK_POINTS, Matcher
 from roost.config.loaded import PluginFile
 from roost.config.sources import is_plugin, read_file
-from roost.core.errors import ConfigError
+from roost.core.errors import ConfigError, plain_words
 from roost.hooks.models import Hook, HookFailedError
 from roost.hooks.threads import BoundedCall
 
@@ -73,7 +73,9 @@ def user_plugins(folder: Path) -> tuple[list[Plugin], list[str]]:
         paths = sorted(path for path in folder.iterdir() if is_plugin(path.name))
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
-        return [], [] if missing else [f"The plugins in {folder} cannot be listed: {error}"]
+        return [], [] if missing else [
+            f"The plugins in {folder} cannot be listed: {error.strerror}"
+        ]
     found: list[Plugin] = []
     warnings: list[str] = []
     for path in paths:
@@ -180,4 +182,4 @@ def _name(hook: Hook) -> str:
 
 
 def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{type(error).__name__}: {plain_words(error)}" if str(error) else type(error).__name__

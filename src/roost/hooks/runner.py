@@ -16,6 +16,7 @@ from roost.config.hooks import HookConfig, HookPoint, Matcher
 from roost.config.loaded import Loaded, PluginFile
 from roost.config.paths import Paths
 from roost.config.sources import PLUGINS_FOLDER
+from roost.core.errors import plain_words
 from roost.core.secrets import Secrets
 from roost.hooks.matcher import TASK_WORKERS, applies
 from roost.hooks.models import (
@@ -214,6 +215,6 @@ async def _run(hook: _Bound, given: HookInput) -> HookRun:
         answer, error = None, str(failure)
         logger.warning("the hook %s failed: %s", hook.name, error)
     except Exception as failure:
-        answer, error = None, f"failed ({type(failure).__name__}: {failure})"
+        answer, error = None, f"failed ({type(failure).__name__}: {plain_words(failure)})"
         logger.exception("the hook %s failed", hook.name)
     return HookRun(hook.name, time.monotonic() - started, answer, error)

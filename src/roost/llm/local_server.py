@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from roost.core.errors import plain_words
+
 
 class Order(Struct, frozen=True):
     """What to run. The token comes here since everyone can see the arguments of a process."""
@@ -39,7 +41,7 @@ def main() -> None:
         server = _serve(order)
         ready = Ready(url=f"{server.listening_address}/v1")
     except (RuntimeError, ValueError, OSError, ImportError) as error:
-        ready = Ready(error=str(error) or type(error).__name__)
+        ready = Ready(error=plain_words(error))
     sys.stdout.buffer.write(msgspec.json.encode(ready) + b"\n")
     sys.stdout.buffer.flush()
     while server is not None and sys.stdin.buffer.read(65_536):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from roost import __version__
+from roost.core.errors import plain_words
 from roost.llm.addresses import is_http, is_loopback
 from roost.llm.errors import Refusal, classify, redacted
 from roost.llm.models import Model, ModelError
@@ -228,7 +229,7 @@ def failure(error: Exception, model: Model) -> ModelError:
     """What an exception of the HTTP client means."""
     import httpx2
 
-    words = redacted(str(error) or type(error).__name__, model)
+    words = redacted(plain_words(error), model)
     match error:
         case ModelError():
             return error

@@ -16,7 +16,7 @@ from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Claim, Reason, Terms
 from roost.actors.owner import Owner
 from roost.core.clock import now_ms
-from roost.core.errors import NotFoundError, RoostError, StorageError
+from roost.core.errors import NotFoundError, RoostError, StorageError, own_fault
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
@@ -201,7 +201,7 @@ class Scheduler:
             return False
         except Exception as error:
             logger.exception("the actor %s could not be run", address.actor_id)
-            await self._refuse(address, reason, RoostError(f"Roost itself failed: {error!r}"))
+            await self._refuse(address, reason, RoostError(own_fault(error)))
             return False
 
     async def _refuse(self, address: Address, reason: Reason, error: RoostError) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from roost.actors.models import Claim, Ending, Settled
-from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of
+from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of, own_fault
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
 from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
@@ -136,7 +136,7 @@ class TurnRun:
             words = f"{error.message}. {error.hint}" if error.hint else error.message
         else:
             logger.error("turn %s failed", self.claim.turn.id, exc_info=error)
-            words = f"Roost itself failed ({type(error).__name__}: {error})"
+            words = own_fault(error)
         shown = MessageError("UnknownError", {"message": words})
         ending = Ending(outcome="failure", error=shown)
         # A database that took no more text may well take the few bytes of an end.

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from roost.core.clock import now_ms
-from roost.core.errors import DeniedError, RoostError
+from roost.core.errors import DeniedError, RoostError, plain_words
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.core.text import clean
@@ -166,7 +166,9 @@ class _Run:
             await self.fail(_words(error), denied=isinstance(error, DeniedError), stored=stored)
         except Exception as error:
             logger.exception("tool %s failed", parsed.tool.name)
-            await self.fail(f"The tool itself failed ({type(error).__name__}: {error})")
+            await self.fail(
+                f"The tool itself failed ({type(error).__name__}: {plain_words(error)})"
+            )
         else:
             await self._complete(output)
 

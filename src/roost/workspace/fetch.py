@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from msgspec import Struct
 
-from roost.core.errors import LimitError, NotFoundError, RoostError, UsageError
+from roost.core.errors import LimitError, NotFoundError, RoostError, UsageError, plain_words
 from roost.core.text import clean, decode
 from roost.workspace.addresses import require_public, resolve
 from roost.workspace.inflate import Inflater
@@ -143,9 +143,9 @@ async def _once(
         try:
             return await _asked(url, target, form, proxy=proxy, limit=limit)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            failed = str(error) or type(error).__name__
+            failed = plain_words(error)
         except httpx2.HTTPError as error:
-            failed = str(error) or type(error).__name__
+            failed = plain_words(error)
             break
     raise FetchError(
         f"{url} could not be fetched: {failed}", hint="Check the address and the network."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from roost.core.errors import RoostError
+from roost.core.errors import RoostError, plain_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -97,7 +97,7 @@ def _checked_image(data: bytes, name: str) -> CheckedMedia:
                 return CheckedMedia(mime, data)
             return _smaller(image, name)
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise MediaError(f"{name} cannot be read as an image: {error}") from error
+        raise MediaError(f"{name} cannot be read as an image: {plain_words(error)}") from error
     except Image.DecompressionBombError as error:
         raise MediaError(f"{name} is too large to be read: {error}") from error
 

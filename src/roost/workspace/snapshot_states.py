@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from roost.core.errors import ConflictError, LimitError, NotFoundError, RoostError
+from roost.core.errors import ConflictError, LimitError, NotFoundError, RoostError, plain_words
 from roost.core.failpoints import failpoint
 from roost.workspace.atomic import StagedFile
 from roost.workspace.files import read_bytes
@@ -73,7 +73,7 @@ def version_at(root: Path, path: str, limit: int) -> Version:
     except LimitError:
         return Unknown(f"it is larger than {limit:,} bytes now")
     except (OSError, RoostError) as error:
-        return Unknown(f"it cannot be read: {error}")
+        return Unknown(f"it cannot be read: {plain_words(error)}")
 
 
 def put(root: Path, path: str, new: Content | None) -> None:
