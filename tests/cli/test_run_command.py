@@ -93,6 +93,30 @@ def test_an_answer_in_a_file_is_whole_although_the_stream_broke(
     assert path.read_text() == "the whole answer\n"
 
 
+def test_in_one_file_all_stands_in_the_order_in_which_it_happened(
+    user: User, model: ScriptedModel
+) -> None:
+    look = [Text("I look."), Call("bash", {"command": "ls"}), Call("glob", {"pattern": "*"})]
+    model.use(scenario(look, [Text("It is em"), Drop()], "It is empty."))
+    path = user.folder.parent / "log.txt"
+    with path.open("w") as file:
+        done = user.run("run", "go", stdout=file, stderr=subprocess.STDOUT)
+    assert done.code == 0
+    lines = [line for line in path.read_text().splitlines() if "trying again" not in line]
+    assert lines[:9] == [
+        "> build · test/scripted",
+        "I look.",
+        "$ ls",
+        '✱ glob "*"  0 found',
+        "",
+        "It is em",
+        "the answer was cut off; what follows replaces the text above",
+        "",
+        "It is empty.",
+    ]
+    assert lines[9].startswith("ses_")
+
+
 def test_a_retry_is_told(user: User, model: ScriptedModel) -> None:
     model.use(scenario(Status(429, {"retry-after": "0"}), "pong"))
     done = user.run("run", "ping")

@@ -205,6 +205,17 @@ def test_a_bold_shell_command_is_told_when_it_starts_and_again_when_it_fails() -
     assert notes == "$ make test ␛[31m\n  exit 2\n"
 
 
+def test_a_code_that_comes_below_other_lines_names_its_command() -> None:
+    arguments = {"command": "make test"}
+    _, notes = shown(
+        view(),
+        tool("bash", ToolRunning(arguments, Span(1))),
+        tool("read", done({"filePath": "a"}), part="prt_8"),
+        tool("bash", done(arguments, exit=2)),
+    )
+    assert notes == "$ make test\n→ read a\n$ make test  exit 2\n"
+
+
 CALLS = [
     ("read", done({"filePath": "/srv/a/src/a.py"}), "→ read src/a.py"),
     ("read", done({"filePath": "/etc/a", "offset": 5, "limit": 10}), "→ read /etc/a:5-14"),

@@ -75,6 +75,15 @@ def is_regular_file(stream: TextIO | None) -> bool:
     return False
 
 
+def is_one_place(stream: TextIO | None, other: TextIO | None) -> bool:
+    """Whether both are written to one file, pipe or terminal, as after `2>&1`."""
+    if stream is None or other is None:
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        return os.path.sameopenfile(stream.fileno(), other.fileno())
+    return False
+
+
 class Output:
     """Writes text to one stream as bytes, at once and whole.
 

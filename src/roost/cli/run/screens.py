@@ -19,7 +19,7 @@ from roost.cli.run.outcome import Ended, Usage, error_words, result_fields
 from roost.cli.run.sightings import Retrying, Sighting
 from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView, retrying_words
 from roost.cli.run.tool_lines import Place
-from roost.cli.terminal import Output, is_regular_file, look_of
+from roost.cli.terminal import Output, is_one_place, is_regular_file, look_of
 from roost.core.clock import now_ms
 from roost.core.text import terminal_safe
 
@@ -88,7 +88,7 @@ class TextScreen:
             TextOptions(
                 place=Place(directory),
                 notes=self._look,
-                live=not is_regular_file(sys.stdout),
+                live=not is_regular_file(sys.stdout) or is_one_place(sys.stdout, sys.stderr),
                 thinking=thinking,
             )
         )

@@ -54,7 +54,7 @@ class TextOptions(Struct, frozen=True, kw_only=True):
     notes: Look
     """Of what stands beside the answer; the answer itself is left as it is."""
     live: bool
-    """Show text as it streams; else when it is sure to stay, as in a file."""
+    """Show text as it streams; else when it is sure to stay, as in a file that is for it alone."""
     thinking: bool
 
 
@@ -67,6 +67,8 @@ class TextView:
         self._kinds: dict[str, Literal["text", "reasoning"]] = {}
         self._shown: dict[str, int] = {}
         self._announced: set[str] = set()
+        self._fresh = ""
+        """The call whose announcement is the last line; empty when something stands below it."""
         self._headed = False
         self._line_open: Stream | None = None
         """The stream whose last line has no end yet."""
@@ -89,6 +91,7 @@ class TextView:
 
     def note(self, text: str) -> list[Chunk]:
         """A line of our own beside the answer."""
+        self._fresh = ""
         return [*self._end_line(), Chunk("notes", text + "\n")]
 
     def _live(self, sighting: Sighting) -> list[Chunk]:
@@ -138,6 +141,7 @@ class TextView:
         text, self._held = self._settle_returns(text)
         safe = terminal_safe(text)
         if safe:
+            self._fresh = ""
             self._answered = True
             self._line_open = None if safe.endswith("\n") else "answer"
         return [*before, Chunk("answer", gap + safe)]
@@ -149,6 +153,7 @@ class TextView:
     def _reasoning(self, text: str) -> list[Chunk]:
         before = self._end_line() if self._line_open == "answer" else []
         safe = terminal_safe(text)
+        self._fresh = ""
         self._line_open = None if safe.endswith("\n") else "notes"
         return [*before, Chunk("notes", self._options.notes.paint(safe, "dim"))]
 
@@ -179,7 +184,9 @@ class TextView:
         if part.id in self._announced or part.tool not in ANNOUNCED or not is_running(part):
             return []
         self._announced.add(part.id)
-        return self.note(self._line(part))
+        chunks = self.note(self._line(part))
+        self._fresh = part.id
+        return chunks
 
     def _line(self, part: ToolPart) -> str:
         return tool_line(part, self._options.place, self._options.notes)
@@ -189,7 +196,8 @@ class TextView:
         self.denied += is_denied(part)
         ended = exit_line(part, look)
         if part.id in self._announced and isinstance(part.state, ToolCompleted):
-            return self.note(ended) if ended else []
+            below = self._fresh == part.id
+            return self.note(ended if below else self._line(part) + ended) if ended else []
         lines = [self._line(part)]
         if ended:
             lines.append(ended)
