@@ -96,8 +96,13 @@ def test_an_answer_in_a_file_is_whole_although_the_stream_broke(
 def test_in_one_file_all_stands_in_the_order_in_which_it_happened(
     user: User, model: ScriptedModel
 ) -> None:
-    look = [Text("I look."), Call("bash", {"command": "ls"}), Call("glob", {"pattern": "*"})]
-    model.use(scenario(look, [Text("It is em"), Drop()], "It is empty."))
+    model.use(
+        scenario(
+            [Text("I look."), Call("bash", {"command": "ls"}), Call("glob", {"pattern": "*"})],
+            [Text("It is em"), Drop()],
+            "It is empty.",
+        )
+    )
     path = user.folder.parent / "log.txt"
     with path.open("w") as file:
         done = user.run("run", "go", stdout=file, stderr=subprocess.STDOUT)
