@@ -9,7 +9,7 @@ from roost.core.errors import own_fault, plain_words
 
 
 def opened(path: str) -> OSError:
-    with pytest.raises(OSError) as caught:
+    with pytest.raises(FileNotFoundError) as caught:
         Path(path).read_bytes()
     return caught.value
 

@@ -17,5 +17,7 @@ def working_folder(name: str | None) -> Path:
             "the current folder no longer exists", hint="Change to another one, or give --dir."
         ) from error
     if not folder.is_dir():
-        raise UsageError(f"{name} is not a folder")
+        raise UsageError(
+            f"{name} is not a folder", hint="Give one that exists, or leave --dir out."
+        )
     return folder

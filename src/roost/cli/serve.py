@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +27,8 @@ from roost.server.models import (
     ready_line,
 )
 from roost.server.serve import serve
+
+_WHAT_TO_DO: Final = "Write the password into it, or leave --password-file out."
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -104,9 +106,12 @@ def _password(options: ServeOptions, home: Home) -> str | None:
         password = path.read_text(encoding="utf-8").strip()
         open_to_others = stat.S_IMODE(path.stat().st_mode) & 0o077
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the password file {path} cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(
+            f"the password file {path} cannot be read: {why}", hint=_WHAT_TO_DO
+        ) from error
     if not password:
-        raise UsageError(f"the password file {path} is empty")
+        raise UsageError(f"the password file {path} is empty", hint=_WHAT_TO_DO)
     if open_to_others:
         tell(f"warning: others can read {path}; chmod 600 mends that\n")
     return password

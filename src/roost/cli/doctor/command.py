@@ -1,9 +1,12 @@
 """`roost doctor`: all checks, one line each; exit code 1 when something must be mended."""
 
 import asyncio
+import contextlib
+import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +20,7 @@ from roost.cli.doctor.setup import check_setup
 from roost.cli.doctor.stored import check_stored
 from roost.cli.folders import working_folder
 from roost.cli.terminal import look_of
-from roost.config.paths import Paths, roost_paths
+from roost.config.paths import roost_paths
 
 
 class DoctorOptions(Struct, frozen=True, kw_only=True):
@@ -29,8 +32,19 @@ class DoctorOptions(Struct, frozen=True, kw_only=True):
 
 
 def execute(given: dict[str, Any]) -> int:
-    """Print the report. Raises `ConfigError` when not even the folders are known."""
+    """Print the report.
+
+    Raises `UsageError` for a folder that is not there, `ConfigError` when not even Roost's own are
+    known.
+    """
     options = msgspec.convert(given, DoctorOptions)
+    folder = working_folder(options.dir)
+    with _logging(given):
+        return _sum_up(_check(options, folder.resolve()))
+
+
+def _check(options: DoctorOptions, folder: Path) -> list[Finding]:
+    """Tell each finding as soon as it is made, and give all."""
     environ = dict(os.environ)
     paths = roost_paths(environ)
     look = look_of(sys.stdout, environ)
@@ -46,19 +60,29 @@ def execute(given: dict[str, Any]) -> int:
         tell(finding)
     for finding in check_stored(paths, deep=options.deep):
         tell(finding)
-    asyncio.run(_check_setup(options, environ, paths, tell))
-    return _sum_up(findings)
+
+    async def set_up() -> None:
+        async for finding in check_setup(folder, environ, paths, online=options.online):
+            tell(finding)
+
+    asyncio.run(set_up())
+    return findings
 
 
-async def _check_setup(
-    options: DoctorOptions,
-    environ: dict[str, str],
-    paths: Paths,
-    tell: Callable[[Finding], None],
-) -> None:
-    folder = working_folder(options.dir)
-    async for finding in check_setup(folder, environ, paths, online=options.online):
-        tell(finding)
+@contextlib.contextmanager
+def _logging(given: dict[str, Any]) -> Generator[None]:
+    """Log to stderr or nowhere: the folder of the log is among what is checked."""
+    root = logging.getLogger()
+    wanted = given.get("print_logs")
+    handler = logging.StreamHandler(sys.stderr) if wanted else logging.NullHandler()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.getLevelNamesMapping()[given.get("log_level") or "INFO"])
+    try:
+        yield
+    finally:
+        root.setLevel(before)
+        root.removeHandler(handler)
 
 
 def _sum_up(findings: list[Finding]) -> int:

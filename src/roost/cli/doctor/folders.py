@@ -14,7 +14,7 @@ from typing import Final
 
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.config.paths import Paths
-from roost.core.errors import ConfigError, StorageError
+from roost.core.errors import ConfigError, StorageError, plain_words
 from roost.db.opening import open_file
 
 NEEDED: Final = 100_000_000
@@ -92,7 +92,7 @@ def _journal(folder: Path) -> Finding:
             with closing(open_file(Path(place) / "try.db").connection) as connection:
                 mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         except (StorageError, sqlite3.Error) as error:
-            return fail("journal", str(error), _ELSEWHERE)
+            return fail("journal", plain_words(error), _ELSEWHERE)
     if mode != "wal":
         detail = f"{mode} instead of a write-ahead log: this file system makes Roost slower"
         return warn("journal", detail, _ELSEWHERE)

@@ -13,6 +13,7 @@ from roost import __version__
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.doctor.installing import install_command
 from roost.cli.terminal import is_terminal
+from roost.core.errors import plain_words
 from roost.workspace.search import ripgrep_program
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -65,9 +66,19 @@ def _program(name: str, path: str | None, without: str, mend: str) -> Finding:
             [path, "--version"], capture_output=True, timeout=_PROGRAM_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return warn(name, f"{path} does not run ({error}); {without}", mend)
+        return warn(name, f"{path} does not run ({_reason(error)}); {without}", mend)
     version = done.stdout.decode(errors="replace").partition("\n")[0]
     return ok(name, f"{version} at {path}")
+
+
+def _reason(error: OSError | subprocess.SubprocessError) -> str:
+    match error:
+        case subprocess.TimeoutExpired():
+            return f"no answer within {_PROGRAM_SECONDS:.0f} s"
+        case subprocess.CalledProcessError():
+            return f"it ends with {error.returncode}"
+        case _:
+            return plain_words(error)
 
 
 def _shell(environ: Mapping[str, str]) -> Finding:

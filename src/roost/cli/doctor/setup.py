@@ -1,4 +1,4 @@
-"""Checks of the configuration, and of the model that would be used."""
+"""Checks of the configuration, of its hooks, and of the model that would be used."""
 
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Final
 
 from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
+from roost.cli.doctor.hooks import check_hooks
 from roost.cli.permission_names import mistyped
 from roost.cli.trusting import UNUSED, load_config
 from roost.config.loaded import Loaded
@@ -33,6 +34,8 @@ async def check_setup(
         yield fail("config", error.message, f"{error.hint} Then: roost config".strip())
         return
     for finding in _config(loaded):
+        yield finding
+    async for finding in check_hooks(loaded, paths, directory, environ):
         yield finding
     client = ModelClient()
     try:
