@@ -9,6 +9,7 @@ from roost.actors.cancel import cancel_below, cancel_session, hold, stop
 from roost.actors.models import Actor, CancelMode
 from roost.actors.owner import Owner
 from roost.actors.send import send
+from roost.actors.unheard import end_unheard
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, StorageError, UsageError
@@ -178,6 +179,7 @@ class Runtime:
         body = await self.body_of(address, given)
 
         def accept(tx: Transaction) -> Accepted:
+            end_unheard(tx, address)
             actor = actors.get(tx, address)
             if idle_only and actor.status != "idle":
                 raise BusyError(f"session {session_id} is busy")

@@ -5,6 +5,7 @@ from typing import Final
 from roost.actors import store, teams
 from roost.actors.send import send
 from roost.actors.teams import Member, Reached, Team
+from roost.actors.unheard import end_unheard
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, UsageError
 from roost.db.transaction import Transaction
@@ -71,6 +72,7 @@ def _tell(
 
 def _post(tx: Transaction, member: Member, body: PromptBody) -> Reached:
     letter = Letter(receiver=member.address, kind="prompt", body=body, key=body.message_id)
+    end_unheard(tx, member.address)
     busy = store.get(tx, member.address).status == "running"
     inbox_id, error = None, ""
     try:
