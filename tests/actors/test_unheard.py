@@ -1,0 +1,66 @@
+"""One that was stopped before it began ends, and leaves alone what is said to it next."""
+
+from stage import HELPER, Stage, note, prompt
+
+from roost.actors.cancel import stop
+from roost.actors.unheard import end_unheard
+from roost.inbox.notices import NoticeBody
+
+
+def stopped(stage: Stage) -> None:
+    """The helper was to run, and is stopped before it does."""
+    stage.send(prompt(stage.helper, "work"))
+    stage.do(lambda tx: stop(tx, stage.helper, "graceful", due=True))
+    assert stage.actor(stage.helper).cancel == "graceful"
+
+
+def ended(stage: Stage) -> bool:
+    return stage.do(lambda tx: end_unheard(tx, stage.helper))
+
+
+def test_what_waited_is_a_message_of_a_cancelled_turn_and_the_actor_sleeps(stage: Stage) -> None:
+    stopped(stage)
+    assert ended(stage)
+    actor = stage.actor(stage.helper)
+    assert (actor.status, actor.cancel, actor.owner) == ("idle", None, None)
+    assert len(stage.history(stage.helper)) == 1
+    assert [row.state for row in stage.rows() if row.receiver == stage.helper] == ["delivered"]
+    assert "turn.ended" in stage.event_types()
+
+
+def test_its_parent_hears_of_it(stage: Stage) -> None:
+    stopped(stage)
+    ended(stage)
+    told = [row.body for row in stage.rows() if row.receiver == stage.main]
+    assert [(one.notice, one.actor_id) for one in told if isinstance(one, NoticeBody)] == [
+        ("cancelled", HELPER)
+    ]
+
+
+def test_all_that_waited_is_taken_up_however_much_it_is(stage: Stage) -> None:
+    stopped(stage)
+    for number in range(250):
+        stage.send(note(stage.helper, f"word {number}"))
+    assert ended(stage)
+    assert stage.actor(stage.helper).status == "idle"
+    assert {row.state for row in stage.rows() if row.receiver == stage.helper} == {"delivered"}
+
+
+def test_what_is_said_next_is_heard(stage: Stage) -> None:
+    stopped(stage)
+    ended(stage)
+    assert stage.send(prompt(stage.helper, "go on")).pending
+    claim = stage.claim(stage.helper)
+    assert claim is not None
+    assert claim.actor.cancel is None
+    assert [len(message.parts) for message in stage.drain(claim)] == [1]
+
+
+def test_one_that_nobody_stopped_or_that_runs_is_left_alone(stage: Stage) -> None:
+    assert not ended(stage)
+    stage.send(prompt(stage.helper, "work"))
+    assert not ended(stage)
+    assert stage.claim(stage.helper) is not None
+    stage.do(lambda tx: stop(tx, stage.helper, "forced"))
+    assert not ended(stage)
+    assert stage.actor(stage.helper).status == "running"
