@@ -19,6 +19,7 @@ from step_samples import (
 from roost.actors.models import Budgets
 from roost.sessions.models import Message, MessageError
 from roost.sessions.parts import ToolCompleted, ToolPart, ToolTime
+from roost.turn.classes import StepClass, row_of, traits_of
 from roost.turn.models import (
     Action,
     Blocked,
@@ -31,19 +32,17 @@ from roost.turn.models import (
     Repeat,
     Review,
     Sample,
-    StepClass,
     Stop,
 )
 from roost.turn.policies import cancel, invalid, length, limits, repetition, text_tool_call
-from roost.turn.policies.finish import classify
 from roost.turn.verdict import REFILLED_BY_A_PERSON, verdict
 
+CALL_WORDS = text_tool_call.WORDS.format(form="<tool_call>")
 TEXT_CALL = 'I will read it.\n<tool_call>{"name": "read"}</tool_call>'
 STEPS: list[tuple[str, Message, StepClass, Any]] = [
     ("an answer", step(words("done")), "final", Stop("success")),
     ("an answer with thought", step(thought("hm"), words("done")), "final", Stop("success")),
-    ("an odd finish", step(words("done"), finish="other"), "final", Stop("success")),
-    ("a promise of calls", step(words("done"), finish="tool-calls"), "final", Stop("success")),
+    ("a promise of calls", step(words("done"), finish="tool-calls"), "invalid", invalid.NO_CALL),
     ("calls", step(words("let me"), ran(), finish="tool-calls"), "continue", Sample()),
     ("calls that stop", step(words("done"), ran(), finish="stop"), "continue", Sample()),
     ("calls at the limit", step(ran(), finish="length"), "continue", Sample()),
@@ -55,11 +54,15 @@ STEPS: list[tuple[str, Message, StepClass, Any]] = [
     ("only thought", step(thought("hm")), "think-only", invalid.THINK_ONLY),
     ("thought to the limit", step(thought("hm"), finish="length"), "think-only", invalid.TOO_LONG),
     ("a cut answer", step(words("half of"), finish="length"), "final", length.WORDS),
-    ("a call in words", step(words(TEXT_CALL)), "text-tool-call", text_tool_call.WORDS),
+    ("a call in words", step(words(TEXT_CALL)), "text-tool-call", CALL_WORDS),
     ("talk of calls", step(words("Write `<tool_call>` for that.")), "final", Stop("success")),
     ("calls in code", step(words("So:\n```xml\n<invoke name=\n```")), "final", Stop("success")),
     ("a filtered answer", step(finish="content-filter"), "filtered", "ContentFilterError"),
 ]
+
+
+def classify(message: Message) -> StepClass:
+    return row_of(traits_of(message)).kind
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,7 @@ def test_a_nudge_is_repeated_as_often_as_its_budget_says_and_then_the_turn_fails
     for _ in range(limit):
         action = verdict(after(outcome, budgets=budgets))
         assert isinstance(action, Inject)
-        assert (action.policy, action.hide) == (budget, hides)
+        assert (action.policy, bool(action.hide)) == (budget, hides)
         budgets = budgets.spend(**{action.policy: 1})
     action = verdict(after(outcome, budgets=budgets))
     assert isinstance(action, Stop)

@@ -51,7 +51,7 @@ NO_ANSWERS = [
     ("thought", step(thought("hm")), False),
     ("nothing", step(), False),
     ("a cut answer", step(words("half"), finish="length"), False),
-    ("a call in words", step(words("<tool_call>{}</tool_call>")), True),
+    ("a call in words", step(words('<tool_call>{"name": "x"}</tool_call>')), True),
 ]
 
 
@@ -59,9 +59,10 @@ NO_ANSWERS = [
 def test_without_the_call_the_model_is_asked_again_and_then_the_turn_fails(
     message: Message, hides: bool
 ) -> None:
+    hidden = (message.info.id,) if hides else ()
     for used in range(2):
         action = verdict(taken(message, used=used))
-        assert action == Inject(structured.BUDGET, structured.WORDS, hide=hides)
+        assert action == Inject(structured.BUDGET, structured.WORDS, hide=hidden)
     action = verdict(taken(message, used=2))
     assert isinstance(action, Stop)
     assert action.error is not None

@@ -66,7 +66,7 @@ messages = st.one_of(
     st.builds(lambda n, f: step(words(f"part {n}"), finish=f), numbers, st.just("length")),
     st.just(step()),
     st.just(step(thought("hm"), finish="length")),
-    st.just(step(words("<tool_call>"))),
+    st.just(step(words('<tool_call>{"name": "bash"}'))),
     st.just(step(failed(), ran("x"), finish="stop")),
 )
 outcomes = st.one_of(

@@ -90,7 +90,7 @@ def _seen(step: Step | None, action: Action) -> Message | None:
         return None
     message = step.outcome.message
     info = message.info
-    if isinstance(action, Inject) and action.hide and isinstance(info, AssistantInfo):
+    if isinstance(action, Inject) and info.id in action.hide and isinstance(info, AssistantInfo):
         return Message(msgspec.structs.replace(info, hidden=True), message.parts)
     if isinstance(action, Stop) and action.error and isinstance(info, AssistantInfo):
         return Message(

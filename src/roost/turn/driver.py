@@ -153,7 +153,7 @@ async def _drive(world: World, memory: Memory) -> Settled:
         if isinstance(action, Sample):
             plan = prepare(world, memory, facts, action)
             step = await sample(world, memory, plan)
-            facts = facts.after(step.outcome, wait_until=step.wait_until)
+            facts = facts.after(step.outcome, tools=plan.request.tools, wait_until=step.wait_until)
             action = verdict(facts)
         if isinstance(action, Stop) and action.outcome == "success":
             facts = await review(world, memory, facts)

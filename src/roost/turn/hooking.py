@@ -13,10 +13,10 @@ from roost.events.types import Event
 from roost.hooks.models import HookReport, Mode, PostStop, PreStop, SessionPost, SessionPre
 from roost.inbox import store as inbox
 from roost.sessions.parts import TextPart
+from roost.turn.classes import spoken
 from roost.turn.hands import lent
 from roost.turn.memory import Memory
 from roost.turn.models import Delivered, Facts
-from roost.turn.policies.finish import spoken
 from roost.turn.policies.hooks import BUDGET, POST_BUDGET
 from roost.turn.world import World
 

@@ -1,24 +1,15 @@
 """What the loop reasons about: facts, the outcome of a step, and the action that follows."""
 
-from typing import Literal
+from functools import cached_property
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors.models import Budgets, CancelMode, Outcome
 from roost.context.agents import Agent
-from roost.llm.models import Model
+from roost.llm.models import Model, ToolSpec
 from roost.sessions.models import AssistantInfo, Message, MessageError, UserInfo
-
-StepClass = Literal[
-    "final",  # words for the user
-    "continue",  # tools answered: the model goes on
-    "text-tool-call",  # a tool call written as text
-    "filtered",  # the provider withheld the answer
-    "think-only",  # reasoning and nothing else
-    "invalid",  # nothing at all
-    "failed",  # an error
-]
+from roost.turn.classes import Row, StepClass, row_of, traits_of
 
 
 class Completed(Struct, frozen=True):
@@ -86,7 +77,7 @@ class Delivered(Struct, frozen=True):
     """A person has spoken meanwhile, and goes first."""
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class Facts(Struct, frozen=True, kw_only=True, dict=True):
     """All that policies may look at. Nothing in it changes while they look."""
 
     agent: Agent
@@ -97,6 +88,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """The newest message that was said to the actor."""
     prompt: UserInfo | None = None
     """The newest prompt: what it asks for beside its words holds until the next one."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model was shown in the step that is judged."""
     budgets: Budgets
     """As they stood when the step began."""
     steps: int
@@ -118,11 +111,18 @@ class Facts(Struct, frozen=True, kw_only=True):
     delivered: Delivered | None = None
     """None before."""
 
-    def after(self, outcome: StepOutcome, *, wait_until: int | None = None) -> "Facts":
-        """The facts once `outcome` is known."""
+    def after(
+        self,
+        outcome: StepOutcome,
+        *,
+        tools: tuple[ToolSpec, ...] = (),
+        wait_until: int | None = None,
+    ) -> "Facts":
+        """The facts once `outcome` is known, of a step in which the model was shown `tools`."""
         return msgspec.structs.replace(
             self,
             outcome=outcome,
+            tools=tools,
             wait_until=wait_until,
             messages=(*self.messages, outcome.message),
             steps=self.steps + 1,
@@ -138,6 +138,16 @@ class Facts(Struct, frozen=True, kw_only=True):
         """The newest message if it is the model's: what the policies judge."""
         last = self.last
         return last if last is not None and isinstance(last.info, AssistantInfo) else None
+
+    @cached_property
+    def row(self) -> Row | None:
+        """The row of the table of classes that `step` is of."""
+        return None if self.step is None else row_of(traits_of(self.step, self.tools))
+
+    @property
+    def kind(self) -> StepClass | None:
+        """The class of `step`, whether it was just taken or found at the start of one."""
+        return None if self.row is None else self.row.kind
 
 
 class Sample(Struct, frozen=True):
@@ -157,8 +167,8 @@ class Inject(Struct, frozen=True):
     policy: str
     """Which policy speaks; also the budget it spends one of."""
     words: str
-    hide: bool = False
-    """Leave the step that caused it out of the model's view."""
+    hide: tuple[str, ...] = ()
+    """Ids of the steps that are left out of the model's view from now on."""
 
 
 class Wait(Struct, frozen=True):
@@ -173,6 +183,8 @@ class Stop(Struct, frozen=True):
 
     outcome: Outcome
     error: MessageError | None = None
+    degraded: str = ""
+    """Why the answer is less than it should be, for people; empty: it is a good one."""
     gated: bool = False
     """The actor owes a report; see `Facts.gated`."""
     finalize: bool = False

@@ -1,11 +1,10 @@
 """The order of the policies. The first that answers decides."""
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from roost.sessions.models import AssistantInfo, MessageError
+from roost.sessions.models import MessageError
 from roost.turn.models import Action, Facts, Stop
 from roost.turn.policies import (
     cancel,
@@ -21,47 +20,42 @@ from roost.turn.policies import (
     text_tool_call,
     waiting,
 )
-
-Policy = Callable[[Facts], Action | None]
+from roost.turn.policy import Policy
 
 POLICIES: Final[tuple[Policy, ...]] = (
-    hooks.admit,
-    hooks.conclude,
-    cancel.judge,
-    failure.judge,
-    limits.judge,
-    structured.judge,
-    repetition.judge,
-    text_tool_call.judge,
-    length.judge,
-    invalid.judge,
-    waiting.judge,
-    hooks.judge,
-    tasks_gate.judge,
-    structured.accept,
-    finish.judge,
+    hooks.ADMIT,
+    hooks.CONCLUDE,
+    cancel.POLICY,
+    failure.POLICY,
+    limits.POLICY,
+    structured.ASK,
+    repetition.POLICY,
+    text_tool_call.POLICY,
+    length.POLICY,
+    invalid.POLICY,
+    waiting.POLICY,
+    hooks.OBJECT,
+    tasks_gate.POLICY,
+    structured.ACCEPT,
+    finish.POLICY,
 )
+"""What stops a turn comes first, then what mends a step, then what holds up a good end. A new rule
+is a module of `policies/` with its `Policy`, and a line here.
+"""
 
-REFILLED_BY_A_PERSON: Final = frozenset(
-    {
-        length.BUDGET,
-        invalid.BUDGET,
-        text_tool_call.BUDGET,
-        repetition.BUDGET,
-        structured.BUDGET,
-        hooks.BUDGET,
-        tasks_gate.BUDGET,
-    }
-)
+_ALLOWANCES: Final = tuple(one for policy in POLICIES for one in policy.allowances)
+REFILLED_BY_A_PERSON: Final = frozenset(one.name for one in _ALLOWANCES if one.refilled)
 """Budgets that begin anew when a person speaks: their next message always starts cleanly."""
+NUDGES: Final = frozenset(one.name for one in _ALLOWANCES if one.nudge)
+"""Budgets whose limit is `limits.nudges` of the configuration, where that is given."""
+_UNJUDGED: Final = MessageError("UnknownError", {"message": "No policy knows how to go on"})
 
 
 def verdict(facts: Facts) -> Action:
-    """What to do next."""
-    for policy in POLICIES:
-        if (action := policy(facts)) is not None:
-            return _with_dues(action, facts)
-    return _with_dues(Stop("failure", _left_over(facts)), facts)
+    """What to do next, of a step that was just taken as of one that was found at the start."""
+    actions = (policy.judge(facts) for policy in POLICIES)
+    decided = next((action for action in actions if action is not None), None)
+    return _with_dues(decided or Stop("failure", _UNJUDGED), facts)
 
 
 def _with_dues(action: Action, facts: Facts) -> Action:
@@ -70,11 +64,3 @@ def _with_dues(action: Action, facts: Facts) -> Action:
         return action
     finalize = facts.review is not None and facts.review.finalize and action.outcome == "success"
     return msgspec.structs.replace(action, gated=facts.gated, finalize=finalize)
-
-
-def _left_over(facts: Facts) -> MessageError:
-    """A step that was stored unfinished, for example by a process that died, and nothing since."""
-    info = facts.step.info if facts.step else None
-    if isinstance(info, AssistantInfo) and info.error is not None:
-        return info.error
-    return MessageError("UnknownError", {"message": "The last step has no answer"})

@@ -3,6 +3,7 @@
 from typing import Final
 
 from roost.turn.models import Action, Blocked, Cancelled, Facts, Sample, Stop
+from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "cancel_report"
 LIMIT: Final = 1
@@ -25,3 +26,14 @@ def judge(facts: Facts) -> Action | None:
     if facts.steps == 0 or facts.outcome is not None or spent:
         return Stop("cancelled")
     return Sample(closing=True, spend=BUDGET, words=WORDS)
+
+
+POLICY: Final = Policy(
+    name="cancel",
+    looks_at="a stop from outside, or a call that a person refused without a word",
+    answers="stop; asked gracefully, one last call without tools comes before",
+    judge=judge,
+    allowances=(Allowance(name=BUDGET, limit=LIMIT, refilled=False, nudge=False),),
+    spent="stop",
+    words=(WORDS,),
+)

@@ -4,13 +4,15 @@ delivered, a bounded number of times each.
 
 from typing import Final
 
-from roost.hooks.models import PRE_STOP_LIMIT
+from roost.hooks.models import POST_STOP_LIMIT, PRE_STOP_LIMIT
 from roost.sessions.models import MessageError
 from roost.turn.models import Action, Facts, Inject, Stop
+from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "pre_stop"
 LIMIT: Final = PRE_STOP_LIMIT
 POST_BUDGET: Final = "post_stop"
+POST_LIMIT: Final = POST_STOP_LIMIT
 
 
 def admit(facts: Facts) -> Action | None:
@@ -41,3 +43,28 @@ def judge(facts: Facts) -> Action | None:
     if facts.budgets.left(BUDGET, LIMIT) <= 0:
         return None
     return Inject(BUDGET, "\n\n".join(facts.review.objections))
+
+
+ADMIT: Final = Policy(
+    name="hooks: begin",
+    looks_at="a hook that refuses the turn",
+    answers="stop with its reason",
+    judge=admit,
+)
+CONCLUDE: Final = Policy(
+    name="hooks: afterwards",
+    looks_at="what hooks say once the result is delivered",
+    answers="go on with their reasons, unless a person has spoken meanwhile; else end the turn as"
+    " it was delivered",
+    judge=conclude,
+    allowances=(Allowance(name=POST_BUDGET, limit=POST_LIMIT, refilled=False, nudge=False),),
+    spent="end the turn as it was delivered",
+)
+OBJECT: Final = Policy(
+    name="hooks: before the end",
+    looks_at="hooks that object to a good end",
+    answers="go on with their reasons",
+    judge=judge,
+    allowances=(Allowance(name=BUDGET, limit=LIMIT),),
+    spent="end all the same",
+)

@@ -6,7 +6,7 @@ from typing import Final
 from roost.actors import tree_budgets
 from roost.sessions.models import MessageError
 from roost.turn.models import Action, Facts, Sample, Stop
-from roost.turn.policies.finish import classify
+from roost.turn.policy import Allowance, Policy
 
 REPORT: Final = "limit_report"
 REPORTS: Final = 1
@@ -57,7 +57,7 @@ def judge(facts: Facts) -> Action | None:
         return None
     if taken or facts.budgets.left(REPORT, REPORTS) <= 0:
         return _stop(name, limits)
-    if facts.step is not None and classify(facts.step) != "continue":
+    if facts.kind not in {None, "continue"}:
         return None
     words = WORDS.format(limit=_limit(name), what=_WORDS[name].format(limits[name]))
     return Sample(closing=True, spend=REPORT, words=words)
@@ -85,3 +85,14 @@ def _stop(name: str, limits: Mapping[str, float]) -> Stop:
     if name in tree_budgets.NAMES:
         words += f". The next prompt counts from nothing; `limits.{name}` allows more"
     return Stop("failure", MessageError("LimitError", {"message": words}))
+
+
+POLICY: Final = Policy(
+    name="limits",
+    looks_at="more work is due and a limit of the turn or of the tree is reached",
+    answers="one last call without tools to report, then stop",
+    judge=judge,
+    allowances=(Allowance(name=REPORT, limit=REPORTS, refilled=False, nudge=False),),
+    spent="stop with LimitError",
+    words=(WORDS,),
+)

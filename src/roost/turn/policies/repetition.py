@@ -12,6 +12,7 @@ from roost.sessions.models import Message, MessageError, UserInfo
 from roost.sessions.parts import ToolPart
 from roost.turn.models import Action, Facts, Inject, Repeat, Stop
 from roost.turn.policies.structured import is_given, wants_format
+from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "repetition"
 LIMIT: Final = 2
@@ -33,14 +34,14 @@ REPLAN: Final = (
 def judge(facts: Facts) -> Action | None:
     """Climb one rung when the step just taken closed a loop."""
     if isinstance(facts.outcome, Repeat):
-        return _climb(facts, facts.outcome.finding, hide=True)
+        return _climb(facts, facts.outcome.finding, hide=(facts.outcome.message.info.id,))
     if facts.outcome is None or (wants_format(facts) and is_given(facts.outcome.message)):
         return None
     for period in range(1, LONGEST_PERIOD + 1):
         run = _run(facts.messages, period)
         if run >= period * STREAK:
             due = run % (period * STREAK) == 0
-            return _climb(facts, _words(period, run // period), hide=False) if due else None
+            return _climb(facts, _words(period, run // period), hide=()) if due else None
     return None
 
 
@@ -49,7 +50,7 @@ def _words(period: int, times: int) -> str:
     return f"{what} {times} times in a row"
 
 
-def _climb(facts: Facts, what: str, *, hide: bool) -> Action:
+def _climb(facts: Facts, what: str, *, hide: tuple[str, ...]) -> Action:
     if facts.budgets.left(BUDGET, LIMIT) <= 0:
         words = f"Stopped because the model kept repeating itself: {what}"
         return Stop("failure", MessageError("RepetitionError", {"message": words}))
@@ -91,3 +92,14 @@ def _is_reminder(info: UserInfo) -> bool:
     if info.provenance is None:
         return False
     return all(row["kind"] == "system" for row in info.provenance.get("inbox", ()))
+
+
+POLICY: Final = Policy(
+    name="repetition",
+    looks_at="a stream that was cut because it repeated itself, or the same calls step after step",
+    answers="remind, then ask for another plan",
+    judge=judge,
+    allowances=(Allowance(name=BUDGET, limit=LIMIT),),
+    spent="stop with RepetitionError",
+    words=(REMIND, REPLAN),
+)

@@ -11,7 +11,7 @@ from roost.sessions.parts import ToolCompleted, ToolFailed, ToolPart
 from roost.tools.answer_format import RETRIES, is_structured, retries_of
 from roost.tools.structured_output import NAME
 from roost.turn.models import Action, Facts, Inject, Repeat, Sample, Stop
-from roost.turn.policies.finish import classify
+from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "structured"
 LIMIT: Final = RETRIES
@@ -24,17 +24,18 @@ WORDS: Final = (
 def judge(facts: Facts) -> Action | None:
     """Ask for the call after a step that gave no answer that fits."""
     step = facts.step
-    if step is None or facts.outcome is None or isinstance(facts.outcome, Repeat):
+    if step is None or isinstance(facts.outcome, Repeat):
         return None
     if not wants_format(facts) or is_given(step):
         return None
     if _failed_calls(step):
+        if facts.outcome is None:
+            return None  # the call that this step led to is counted already
         return Sample(spend=BUDGET) if _left(facts) > 0 else _failure(facts, step)
-    kind = classify(step)
-    if kind in {"continue", "filtered", "failed"}:
+    if facts.kind in {"continue", "filtered", "failed"}:
         return None
     if _left(facts) > 0:
-        return Inject(BUDGET, WORDS, hide=kind == "text-tool-call")
+        return Inject(BUDGET, WORDS, hide=(step.info.id,) if facts.kind == "text-tool-call" else ())
     return _failure(facts, step)
 
 
@@ -81,3 +82,20 @@ def _failure(facts: Facts, step: Message) -> Stop:
     return Stop(
         "failure", MessageError("StructuredOutputError", {"message": words, "retries": asked})
     )
+
+
+ASK: Final = Policy(
+    name="structured: ask",
+    looks_at="an answer in a format is wanted, and the step gave none that fits",
+    answers="ask for the call that gives it; after a call that did not fit, let the model see why",
+    judge=judge,
+    allowances=(Allowance(name=BUDGET, limit=LIMIT),),
+    spent="stop with StructuredOutputError; `retryCount` of the prompt comes before any limit",
+    words=(WORDS,),
+)
+ACCEPT: Final = Policy(
+    name="structured: accept",
+    looks_at="an answer in a format is wanted and given",
+    answers="stop",
+    judge=accept,
+)

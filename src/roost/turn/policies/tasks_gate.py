@@ -6,6 +6,7 @@ What is still open after that is told in its report, which is then no success.
 from typing import Final
 
 from roost.turn.models import Action, Facts, Inject
+from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "tasks_gate"
 LIMIT: Final = 2
@@ -22,3 +23,14 @@ def judge(facts: Facts) -> Action | None:
     if facts.budgets.left(BUDGET, LIMIT) <= 0:
         return None
     return Inject(BUDGET, WORDS.format(tasks="; ".join(facts.review.open_tasks)))
+
+
+POLICY: Final = Policy(
+    name="tasks gate",
+    looks_at="a good end of an actor that owes a report and has open tasks of its own",
+    answers="send it on with their list",
+    judge=judge,
+    allowances=(Allowance(name=BUDGET, limit=LIMIT),),
+    spent="end; the report tells that it is none of a success",
+    words=(WORDS,),
+)
