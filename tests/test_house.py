@@ -36,6 +36,8 @@ OWNERS = {
     "message": "sessions",
     "part": "sessions",
     "part_tail": "sessions",
+    "undo": "sessions",
+    "file_change": "sessions",
     "inbox": "inbox",
     "actor": "actors",
     "turn": "actors",

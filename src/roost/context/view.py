@@ -27,6 +27,7 @@ from roost.sessions.parts import (
     AgentPart,
     FilePart,
     Part,
+    PatchPart,
     ReasoningPart,
     RetryPart,
     StepFinishPart,
@@ -137,6 +138,7 @@ def _assistant_content(parts: Iterable[Part], model: str) -> Iterable[Text | Rea
                 | AgentPart()
                 | StepStartPart()
                 | StepFinishPart()
+                | PatchPart()
                 | RetryPart()
                 | UnknownPart()
             ):

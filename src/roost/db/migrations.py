@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from roost.core.failpoints import failpoint
-from roost.db.schema import ACTOR_TABLES, FIRST_TABLES, GOAL_TABLES
+from roost.db.schema import ACTOR_TABLES, FIRST_TABLES, GOAL_TABLES, UNDO_TABLES
 
 
 def _create_first_tables(connection: sqlite3.Connection) -> None:
@@ -27,8 +27,18 @@ def _add_goal_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_undo_tables(connection: sqlite3.Connection) -> None:
+    for statement in UNDO_TABLES:
+        connection.execute(statement)
+
+
 Steps = tuple[Callable[[sqlite3.Connection], None], ...]
-MIGRATIONS: Final[Steps] = (_create_first_tables, _add_actor_tables, _add_goal_tables)
+MIGRATIONS: Final[Steps] = (
+    _create_first_tables,
+    _add_actor_tables,
+    _add_goal_tables,
+    _add_undo_tables,
+)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -319,3 +319,34 @@ GOAL_TABLES: Final = (
     _GOAL,
     _GOAL_VERDICT,
 )
+
+# What is under way or possible with a session of which the end is taken back; see
+# `sessions/undo_store.py`.
+_UNDO: Final = """
+CREATE TABLE undo (
+  session_id TEXT PRIMARY KEY REFERENCES session (id) ON DELETE CASCADE,
+  data TEXT NOT NULL
+)"""
+
+# A file as it was before a session first changed it, and after it last did.
+_FILE_CHANGE: Final = """
+CREATE TABLE file_change (
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  path TEXT NOT NULL,
+  before_mode INTEGER,
+  before_id TEXT,
+  after_mode INTEGER,
+  after_id TEXT,
+  additions INTEGER NOT NULL,
+  deletions INTEGER NOT NULL,
+  PRIMARY KEY (session_id, path)
+)"""
+
+UNDO_TABLES: Final = (
+    "ALTER TABLE session ADD COLUMN summary TEXT",
+    "ALTER TABLE session ADD COLUMN revert TEXT",
+    "ALTER TABLE session ADD COLUMN reverted_from INTEGER",
+    "CREATE INDEX part_patch ON part (session_id) WHERE type = 'patch'",
+    _UNDO,
+    _FILE_CHANGE,
+)

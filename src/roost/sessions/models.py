@@ -30,6 +30,37 @@ class SessionTime(Struct, frozen=True, omit_defaults=True):
     archived: int | None = None
 
 
+class ChangeTotals(Struct, frozen=True):
+    """What a session changed in files, in lines and files."""
+
+    additions: int
+    deletions: int
+    files: int
+
+
+class LeftFile(Struct, frozen=True):
+    """A file that a revert did not set back."""
+
+    path: str
+    """Relative to the project."""
+    reason: str
+
+
+class Reverted(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """From where on a session is taken back, until it is prompted again or this is taken back."""
+
+    message_id: str
+    """The first message that is taken back, if not in part."""
+    part_id: str | None = None
+    """The first part of it that is."""
+    snapshot: str | None = None
+    """What the files were that were set back."""
+    diff: str | None = None
+    """What setting them back changed, as a unified diff of bounded size."""
+    left: tuple[LeftFile, ...] = ()
+    """Changed files that are as they were before the revert."""
+
+
 class Session(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """A conversation in a directory."""
 
@@ -45,6 +76,10 @@ class Session(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """Rules of this session alone: `{permission, pattern, action}`."""
     revision: int = 0
     """Counts changes of the title, so that two writers notice each other."""
+    summary: ChangeTotals | None = None
+    """What it changed in files, as far as that is not taken back; None: nothing."""
+    revert: Reverted | None = None
+    """Set while the end of the conversation is taken back."""
     goal: dict[str, Any] | None = None
     """The goal in force, as `session.goal` tells it; None: there is none, or it was cleared."""
     damage: str = ""

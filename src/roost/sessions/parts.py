@@ -166,7 +166,7 @@ class StepStartPart(Struct, frozen=True, tag="step-start", rename=wire_name, omi
     snapshot: str | None = None
 
 
-class StepFinishPart(Struct, frozen=True, tag="step-finish", rename=wire_name):
+class StepFinishPart(Struct, frozen=True, tag="step-finish", rename=wire_name, omit_defaults=True):
     """A model call ended; `reason` is its finish reason, `cost` US dollars."""
 
     id: str
@@ -175,6 +175,25 @@ class StepFinishPart(Struct, frozen=True, tag="step-finish", rename=wire_name):
     reason: str
     cost: float
     tokens: Tokens
+    snapshot: str | None = None
+
+
+class PatchPart(Struct, frozen=True, tag="patch", rename=wire_name, omit_defaults=True):
+    """Files that one call of a tool changed: all that undo needs to know."""
+
+    id: str
+    session_id: str
+    message_id: str
+    hash: str
+    """The snapshot before it."""
+    files: tuple[str, ...]
+    """Absolute paths of what differs."""
+    after: str | None = None
+    """The snapshot after it; None in what another program wrote, and then it cannot be undone."""
+    time: Span | None = None
+    """While it may have happened."""
+    outside: tuple[str, ...] = ()
+    """Files outside of the project that it changed, of which no snapshot tells."""
 
 
 class RetryPart(Struct, frozen=True, tag="retry", rename=wire_name):
@@ -196,6 +215,7 @@ KnownPart = (
     | ToolPart
     | StepStartPart
     | StepFinishPart
+    | PatchPart
     | RetryPart
 )
 

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -13,17 +13,18 @@ from roost.core.errors import ConflictError, NotFoundError
 from roost.core.ids import new_id
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
-from roost.sessions.models import NewSession, Session, SessionTime
+from roost.sessions.models import ChangeTotals, NewSession, Reverted, Session, SessionTime
 from roost.sessions.unreadable import ASK_FOR_ALL, FAULTS, rules_of
 
 _COLUMNS: Final = (
     "id, slug, project_id, directory, title, version, created, updated, archived, parent_id,"
-    " permission, revision, goal"
+    " permission, revision, goal, summary, revert"
 )
-_STORED: Final = _COLUMNS.removesuffix(", goal")
+_STORED: Final = _COLUMNS.removesuffix(", goal, summary, revert")
 """Those that a new session begins with."""
 NEW_TITLE: Final = "New session"
 _ASKS: Final = "its permission rules cannot be read, so everything is asked for"
+T = TypeVar("T")
 
 
 def create(tx: Transaction, new: NewSession) -> Session:
@@ -99,17 +100,23 @@ def _from_row(row: sqlite3.Row) -> Session:
         parent_id=row["parent_id"],
         permission=permission,
         revision=row["revision"],
-        goal=_goal_of(row["goal"]),
+        summary=_shown(row["summary"], ChangeTotals),
+        revert=_shown(row["revert"], Reverted),
+        goal=_shown(row["goal"], dict[str, Any]),
         damage=damage,
     )
 
 
-def _goal_of(data: str | None) -> dict[str, Any] | None:
-    """What the session shows of its goal; what cannot be read is not shown."""
+def _shown(data: str | None, kind: type[T]) -> T | None:
+    """What the session shows of its goal, its changes, its revert; not what cannot be read."""
     try:
-        return msgspec.json.decode(data, type=dict[str, Any]) if data else None
+        return msgspec.json.decode(data, type=kind) if data else None
     except FAULTS:
         return None
+
+
+def _as_json(value: object) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
 
 
 def find(db: Reader, session_id: str) -> Session | None:
@@ -275,9 +282,27 @@ def set_permission(tx: Transaction, session_id: str, rules: list[dict[str, str]]
 
 def set_goal(tx: Transaction, session_id: str, goal: dict[str, Any] | None) -> None:
     """Show `goal` as the one in force. Its own package keeps it, and tells each change here."""
-    data = msgspec.json.encode(goal).decode() if goal else None
-    tx.run("UPDATE session SET goal = ? WHERE id = ?", (data, session_id))
+    tx.run("UPDATE session SET goal = ? WHERE id = ?", (_as_json(goal or None), session_id))
     _tell(tx, "session.updated", get(tx, session_id))
+
+
+def set_summary(tx: Transaction, session_id: str, totals: ChangeTotals | None) -> None:
+    """Show what the session changed in files."""
+    tx.run("UPDATE session SET summary = ? WHERE id = ?", (_as_json(totals), session_id))
+    _tell(tx, "session.updated", get(tx, session_id))
+
+
+def set_reverted(
+    tx: Transaction, session_id: str, reverted: Reverted | None, seq: int | None
+) -> Session:
+    """Show from where on the session is taken back, the message `seq`; None: it is not."""
+    tx.run(
+        "UPDATE session SET revert = ?, reverted_from = ? WHERE id = ?",
+        (_as_json(reverted), seq, session_id),
+    )
+    session = get(tx, session_id)
+    _tell(tx, "session.updated", session)
+    return session
 
 
 def delete(tx: Transaction, session_id: str) -> None:

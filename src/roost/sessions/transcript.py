@@ -354,11 +354,15 @@ def spot_of(db: Reader, message_id: str) -> Spot | None:
 
 
 def last_closed(db: Reader, session_id: str, actor_id: str) -> str | None:
-    """The newest message of a slice with nothing unfinished in it or before it; None if none is."""
+    """The newest message of a slice with nothing unfinished in it or before it, and not taken back;
+    None if none is.
+    """
     row = db.one(
         "SELECT id FROM message m WHERE session_id = ? AND actor_id = ? AND NOT EXISTS ("
         " SELECT 1 FROM message o WHERE o.session_id = m.session_id AND o.actor_id = m.actor_id"
-        " AND o.is_open = 1 AND o.seq <= m.seq) ORDER BY seq DESC LIMIT 1",
+        " AND o.is_open = 1 AND o.seq <= m.seq)"
+        " AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = m.session_id"
+        " AND s.reverted_from <= m.seq) ORDER BY seq DESC LIMIT 1",
         (session_id, actor_id),
     )
     return row["id"] if row else None

@@ -22,6 +22,7 @@ from roost.sessions.parts import (
     AgentPart,
     FilePart,
     Part,
+    PatchPart,
     ReasoningPart,
     RetryPart,
     StepFinishPart,
@@ -57,6 +58,7 @@ def _session(info: Session) -> Session:
         directory=_mark("directory", info.id),
         permission=None,
         goal=None,
+        revert=None,
     )
 
 
@@ -102,6 +104,9 @@ def _part(part: Part) -> Part:
             return replace(part, error={"message": _mark("error", part.id)})
         case StepStartPart() | StepFinishPart():
             return part
+        case PatchPart():
+            mark = _mark("path", part.id)
+            return replace(part, files=(mark,) * len(part.files), outside=())
         case UnknownPart():
             return _unknown(part)
         case _:

@@ -25,6 +25,7 @@ from roost.sessions.parts import (
     AgentPart,
     FilePart,
     Part,
+    PatchPart,
     ReasoningPart,
     RetryPart,
     StepFinishPart,
@@ -158,7 +159,7 @@ class _Writer:
                 return self._tool(part)
             case UnknownPart():
                 return [terminal_safe(f"[{part.type}]")]
-            case StepStartPart() | StepFinishPart() | RetryPart():
+            case StepStartPart() | StepFinishPart() | PatchPart() | RetryPart():
                 return []
             case _:
                 assert_never(part)
