@@ -12,6 +12,7 @@ from typing import Any, Final, Self, TypeVar
 from msgspec import Struct
 
 from roost.cli.run.sightings import (
+    Asking,
     Gone,
     Head,
     Looks,
@@ -30,6 +31,7 @@ from roost.core.errors import ConflictError, NotFoundError, RoostError
 from roost.events.bus import Subscription
 from roost.events.types import Delta, Event
 from roost.inbox.models import Address
+from roost.permissions import asks
 from roost.runtime.models import TurnResult
 from roost.runtime.runtime import Runtime
 from roost.sessions.models import AssistantInfo, Info, Message, agent_id_of
@@ -77,7 +79,7 @@ class _Slice:
                 return message_id in self._known
             case Piece(part=part):
                 return part.message_id in self._known
-            case Retrying() | Trouble() | Noticed() | Warned() | Stale():
+            case Retrying() | Trouble() | Noticed() | Asking() | Warned() | Stale():
                 return True
 
     def _joins(self, info: Info) -> bool:
@@ -139,6 +141,7 @@ class Follower:
         self._stop = stop
         self._slice = _Slice(address)
         self._troubles: list[Trouble] = []
+        self._asked: set[str] = set()
         self._cut = False
 
     async def follow(self, show: Show) -> Followed:
@@ -155,8 +158,8 @@ class Follower:
                     news = tasks.start(self._news.batch(WINDOW_SECONDS))
                 if stopped in done:
                     outcome = await self._end_turn()
-                if not done and not self._runs_here:
-                    await show(await self._snapshot())
+                if not done:
+                    await show(await self._look())
                 if len(self._troubles) >= TROUBLES and not ended.done():
                     outcome = await self._give_up()
         if outcome is None:
@@ -204,6 +207,19 @@ class Follower:
                 self._troubles.append(sighting)
             seen.append(sighting)
         await show(seen)
+
+    async def _look(self) -> list[Sighting]:
+        """What no event of this process tells: the work of others, and what waits for a person."""
+        seen = [] if self._runs_here else await self._snapshot()
+        return [*seen, *await self._asking()]
+
+    async def _asking(self) -> list[Sighting]:
+        """The requests that wait and were not shown before."""
+        session_id = self._address.session_id
+        waiting = await self._runtime.database.read(lambda db: asks.listed_below(db, session_id))
+        fresh = [ask for ask in waiting if ask.id not in self._asked]
+        self._asked.update(ask.id for ask in fresh)
+        return [Asking(ask) for ask in fresh]
 
     async def _snapshot(self) -> list[Sighting]:
         messages = await self._runtime.transcripts.answer(

@@ -16,10 +16,11 @@ from roost.cli.failures import tell
 from roost.cli.run.follow import Followed
 from roost.cli.run.json_view import JsonView
 from roost.cli.run.outcome import Ended, Usage, error_words, result_fields
-from roost.cli.run.sightings import Retrying, Sighting
+from roost.cli.run.request_lines import request_lines
+from roost.cli.run.sightings import Asking, Retrying, Sighting
 from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView, retrying_words
 from roost.cli.run.tool_lines import Place
-from roost.cli.terminal import Output, is_one_place, is_regular_file, look_of
+from roost.cli.terminal import Look, Output, is_one_place, is_regular_file, look_of
 from roost.core.clock import now_ms
 from roost.core.text import terminal_safe
 
@@ -225,6 +226,8 @@ class JsonScreen:
         for sighting in sightings:
             if isinstance(sighting, Retrying):
                 await self._tell(f"{sighting.message}; {retrying_words(sighting, now_ms())}")
+            elif isinstance(sighting, Asking):
+                await self._tell("\n".join(request_lines(sighting.ask, Look())))
         await self._write([line for s in sightings for line in self._view.feed(s)])
 
     async def note(self, text: str) -> None:

@@ -10,6 +10,7 @@ from roost.actors.models import RetryStatus
 from roost.events.types import Delta, Event
 from roost.inbox.models import InboxRow
 from roost.inbox.notices import NoticeBody
+from roost.permissions.asks import Ask
 from roost.sessions.models import AssistantInfo, Info, Message
 from roost.sessions.parts import Part
 
@@ -71,6 +72,12 @@ class Noticed(Struct, frozen=True):
     notice: NoticeBody
 
 
+class Asking(Struct, frozen=True):
+    """Somebody at work for the prompt waits for a person's answer."""
+
+    ask: Ask
+
+
 class Warned(Struct, frozen=True):
     """Something beside the answer went wrong that a person should know, such as a failing hook."""
 
@@ -81,7 +88,7 @@ class Stale(Struct, frozen=True):
     """News was lost: the state must be read again."""
 
 
-Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Noticed | Warned | Stale
+Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Noticed | Asking | Warned | Stale
 
 
 def sighting_of(event: Event, actor_id: str) -> Sighting | None:

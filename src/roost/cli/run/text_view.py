@@ -9,7 +9,9 @@ from typing import Literal
 from msgspec import Struct
 
 from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import (
+    Asking,
     Gone,
     Head,
     Noticed,
@@ -112,6 +114,8 @@ class TextView:
                 return self._retrying(sighting)
             case Noticed(notice=notice):
                 return self.note(notice_line(notice, self._options.notes))
+            case Asking(ask=ask):
+                return self.note("\n".join(request_lines(ask, self._options.notes)))
             case Head() | Piece() | Trouble() | Warned() | Stale():
                 return []
 
