@@ -39,7 +39,7 @@ from roost.runtime.team_port import TeamPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
 from roost.turn.policies import limits
-from roost.turn.verdict import REFILLED_BY_A_PERSON
+from roost.turn.verdict import NUDGES
 from roost.turn.world import Caller, Place, World
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
@@ -217,7 +217,7 @@ class Worlds:
             tree_budgets.COST: config.tree_cost,
             tree_budgets.SECONDS: config.tree_seconds,
         }
-        configured |= dict.fromkeys(REFILLED_BY_A_PERSON, config.nudges)
+        configured |= dict.fromkeys(NUDGES, config.nudges)
         given = {name: float(value) for name, value in configured.items() if value is not None}
         return Budgets({**DEFAULT_LIMITS, **given, **self.settings.limits})
 
