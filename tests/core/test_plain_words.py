@@ -33,3 +33,20 @@ def test_no_number_of_an_error_is_shown(error: BaseException, said: str) -> None
 
 def test_a_fault_of_roost_names_its_type() -> None:
     assert own_fault(KeyError("x")) == "Roost itself failed (KeyError: 'x')"
+
+
+class _Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+@pytest.mark.parametrize(
+    "error", [_Mute(), OSError(5, 5), OSError(_Mute(), _Mute())], ids=["mute", "a number", "both"]
+)
+def test_an_error_that_cannot_say_what_it_is_is_told_by_its_type(error: BaseException) -> None:
+    assert plain_words(error) == type(error).__name__
+    assert own_fault(error) == f"Roost itself failed ({type(error).__name__})"
+
+
+def test_what_an_error_says_at_length_is_cut() -> None:
+    assert len(own_fault(ValueError("x" * 10_000_000))) < 3_000

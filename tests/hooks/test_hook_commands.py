@@ -32,7 +32,8 @@ def running(words: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+                line = words.decode(errors="replace")
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue

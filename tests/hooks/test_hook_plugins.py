@@ -16,7 +16,11 @@ from roost.hooks.models import Hook, HookReport
 from roost.hooks.plugins import installed_plugins, load_plugins, plugin_of
 from roost.hooks.runner import Hooks
 
-HEAD = "from roost.hooks.models import Cancel, Continue, Hook, Matcher\nimport time, asyncio\n"
+HEAD = (
+    "from roost.hooks.models import Cancel, Continue, Hook, HookFailedError, Matcher\n"
+    "import time, asyncio\n"
+)
+MUTE = "class Mute(Exception):\n    def __str__(self): raise ValueError('no words')\n"
 
 
 def run(folder: Path, plugin: str) -> HookReport:
@@ -56,6 +60,14 @@ def test_a_function_of_a_plugin_answers(tmp_path: Path, body: str, reason: str) 
         ("def check(given): return Continue(5)", "gave a reason that is no text"),
         ("def check(given): return Cancel('x')", "answered cancel, which has no meaning"),
         ("def check(): return None", "failed (TypeError: check()"),
+        (f"{MUTE}def check(given): raise Mute", "failed (Mute)"),
+        (f"{MUTE}async def check(given): raise Mute", "failed (Mute)"),
+        (f"{MUTE}class Last(HookFailedError, Mute): pass\ndef check(given): raise Last", "(Last)"),
+        (
+            "class E(Exception):\n    def __str__(self): raise SystemExit\ndef check(g): raise E",
+            "(E)",
+        ),
+        ("class E(Exception):\n    def __str__(self): return 5\ndef check(given): raise E", "(E)"),
     ],
 )
 def test_a_function_that_fails_is_told_and_blocks_nothing(
@@ -83,6 +95,8 @@ def test_a_function_that_fails_is_told_and_blocks_nothing(
         (HEAD + "def hooks(): return Hook(on='session.pre', run=print, timeout=0)", "timeout"),
         (HEAD + "def hooks(): return Hook(on='session.pre', run=print, timeout='x')", "timeout"),
         (HEAD + "def hooks(): return [Matcher(agent='(a')]", "the pattern '(a' has a bracket"),
+        (f"{MUTE}raise Mute", "Mute"),
+        (f"{MUTE}def hooks(): raise Mute", "Mute"),
     ],
 )
 def test_a_faulty_plugin_is_named_once_and_the_others_work(
@@ -124,6 +138,25 @@ def test_the_time_limit_holds_whatever_a_function_does(tmp_path: Path, body: str
     report = run(tmp_path, one_hook(body, ", timeout=0.2"))
     assert time.monotonic() - started < 5
     assert "did not end within 0.2 s" in report.warnings[0]
+
+
+def test_words_of_an_error_that_never_come_hold_nobody_up(tmp_path: Path) -> None:
+    body = (
+        "class Slow(Exception):\n"
+        "    def __str__(self):\n"
+        "        while True: time.sleep(0.01)\n"
+        "def check(given): raise Slow"
+    )
+    started = time.monotonic()
+    report = run(tmp_path, one_hook(body, ", timeout=0.2"))
+    assert time.monotonic() - started < 5
+    assert "did not end within 0.2 s" in report.warnings[0]
+
+
+def test_what_an_error_says_at_length_is_told_in_short(tmp_path: Path) -> None:
+    report = run(tmp_path, one_hook("def check(given): raise ValueError('x' * 10_000_000)"))
+    assert "failed (ValueError: xxx" in report.warnings[0]
+    assert len(report.warnings[0]) < 5_000
 
 
 def test_a_function_that_hangs_is_not_called_a_second_time(tmp_path: Path) -> None:

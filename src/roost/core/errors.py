@@ -5,9 +5,14 @@ class; no code reads the text.
 """
 
 import re
+from contextlib import suppress
 from typing import Final
 
+from roost.core.text import clean, cut
+
 _NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
+SAID: Final = 2_000
+"""Characters of what an error that Roost did not raise says that are passed on."""
 
 
 class RoostError(Exception):
@@ -69,17 +74,29 @@ class LimitError(RoostError):
 
 def plain_words(error: BaseException) -> str:
     """What an error that Roost did not raise says to people: without the number that the system
-    gives it. Its type where it says nothing.
+    gives it, and cut. Its type where it says nothing, or cannot.
     """
-    if isinstance(error, OSError) and error.strerror:
-        of = f": {error.filename}" if error.filename is not None else ""
-        return _NUMBER.sub("", error.strerror) + of
-    return _NUMBER.sub("", str(error)) or type(error).__name__
+    return _said_by(error) or type(error).__name__
+
+
+def described(error: BaseException) -> str:
+    """The type of an error that Roost did not raise, and what it says."""
+    words = _said_by(error)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _said_by(error: BaseException) -> str:
+    with suppress(Exception):  # what it says of itself may be foreign code, which may fail
+        if isinstance(error, OSError) and error.strerror:
+            of = f": {error.filename}" if error.filename is not None else ""
+            return cut(clean(_NUMBER.sub("", error.strerror) + of), SAID)
+        return cut(clean(_NUMBER.sub("", str(error))), SAID)
+    return ""
 
 
 def own_fault(error: BaseException) -> str:
     """What people are told of an error that nothing in Roost foresaw."""
-    return f"Roost itself failed ({type(error).__name__}: {plain_words(error)})"
+    return f"Roost itself failed ({described(error)})"
 
 
 def cause_of(error: BaseException) -> BaseException:

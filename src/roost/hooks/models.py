@@ -109,6 +109,12 @@ class HookFailedError(Exception):
     """A hook gave no answer; the text says why. Nothing is blocked by it."""
 
 
+class HookRaisedError(HookFailedError):
+    """Foreign code raised something: the text says of which kind and what it says, the cause is
+    the thing itself.
+    """
+
+
 class HookRun(Struct, frozen=True):
     """One hook that was run."""
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from roost.config.hooks import HOOK_POINTS, Matcher
 from roost.config.loaded import PluginFile
 from roost.config.sources import is_plugin, read_file
-from roost.core.errors import ConfigError, plain_words
+from roost.core.errors import ConfigError, described
 from roost.hooks.models import Hook, HookFailedError
 from roost.hooks.threads import BoundedCall
 
@@ -62,7 +62,7 @@ async def load_plugins(plugins: Iterable[Plugin]) -> LoadedPlugins:
             raise
         except Exception as error:
             logger.exception("the plugin %s cannot be used", plugin.place)
-            words = str(error) if isinstance(error, HookFailedError) else _told(error)
+            words = str(error) if isinstance(error, HookFailedError) else described(error)
             warnings.append(f"The plugin {plugin.place} cannot be used: {words}")
     return LoadedPlugins(tuple(hooks), tuple(warnings))
 
@@ -179,7 +179,3 @@ def _sound(made: object) -> Hook:
 
 def _name(hook: Hook) -> str:
     return str(hook.name or getattr(hook.run, "__name__", hook.on))
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {plain_words(error)}" if str(error) else type(error).__name__

@@ -16,7 +16,7 @@ from roost.config.hooks import HookConfig, HookPoint, Matcher
 from roost.config.loaded import Loaded, PluginFile
 from roost.config.paths import Paths
 from roost.config.sources import PLUGINS_FOLDER
-from roost.core.errors import plain_words
+from roost.core.errors import described
 from roost.core.secrets import Secrets
 from roost.hooks.matcher import TASK_WORKERS, applies
 from roost.hooks.models import (
@@ -26,6 +26,7 @@ from roost.hooks.models import (
     Hook,
     HookFailedError,
     HookInput,
+    HookRaisedError,
     HookReport,
     HookRun,
     Mode,
@@ -88,7 +89,7 @@ class _Bound(Struct, frozen=True):
     on: HookPoint
     matcher: Matcher | None
     ask: Callable[[HookInput], Awaitable[Answer]]
-    """Bounded in time. Raises HookFailedError, and from plugins anything."""
+    """Bounded in time. Raises HookFailedError, and anything if what a plugin gives back is odd."""
 
 
 class Hooks:
@@ -211,10 +212,13 @@ async def _run(hook: _Bound, given: HookInput) -> HookRun:
     started = time.monotonic()
     try:
         answer, error = await hook.ask(given), None
+    except HookRaisedError as failure:
+        answer, error = None, f"failed ({failure})"
+        logger.exception("the hook %s failed", hook.name)
     except HookFailedError as failure:
         answer, error = None, str(failure)
         logger.warning("the hook %s failed: %s", hook.name, error)
     except Exception as failure:
-        answer, error = None, f"failed ({type(failure).__name__}: {plain_words(failure)})"
+        answer, error = None, f"failed ({described(failure)})"
         logger.exception("the hook %s failed", hook.name)
     return HookRun(hook.name, time.monotonic() - started, answer, error)

@@ -13,7 +13,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from roost.hooks.models import HookFailedError
+from roost.core.errors import described, plain_words
+from roost.hooks.models import HookFailedError, HookRaisedError
 
 
 class BoundedCall:
@@ -27,8 +28,8 @@ class BoundedCall:
     async def __call__(self, *arguments: Any, seconds: float) -> Any:
         """What the function returns.
 
-        Raises what it raises, and HookFailedError when it takes longer than `seconds` or an
-        earlier call still does.
+        Raises HookFailedError when it raises anything (HookRaisedError, unless it is one itself),
+        takes longer than `seconds`, or when an earlier call still does.
         """
         self._stuck = [call for call in self._stuck if call.thread.is_alive()]
         if self._stuck:
@@ -37,8 +38,6 @@ class BoundedCall:
         try:
             return await asyncio.wait_for(call.future, seconds)
         except TimeoutError:
-            if call.future.done() and not call.future.cancelled():
-                raise  # the function's own
             raise HookFailedError(f"did not end within {seconds:g} s") from None
         finally:
             if not call.ended:
@@ -73,8 +72,9 @@ class _Call:
             value = self._work()
             if inspect.isawaitable(value):
                 value = asyncio.run(self._awaited(value))
+        failure = None if caught.error is None else _failure(caught.error)
         with suppress(RuntimeError):  # nobody waits: the loop is closed
-            self._loop.call_soon_threadsafe(self._deliver, value, caught.error)
+            self._loop.call_soon_threadsafe(self._deliver, value, failure)
 
     async def _awaited(self, value: Any) -> Any:
         task = asyncio.current_task()
@@ -84,17 +84,31 @@ class _Call:
             task.cancel()
         return await value
 
-    def _deliver(self, value: Any, error: BaseException | None) -> None:
+    def _deliver(self, value: Any, failure: HookFailedError | None) -> None:
         self.ended = True
         if self.future.done():
             return
-        if error is None:
+        if failure is None:
             self.future.set_result(value)
-        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
-            self.future.set_exception(error)
         else:
-            # SystemExit and the like would end Roost, StopIteration confuses futures.
-            self.future.set_exception(HookFailedError(f"ended with {type(error).__name__}"))
+            self.future.set_exception(failure)
+
+
+def _failure(error: BaseException) -> HookFailedError:
+    """What became of a call that raised `error`, in words of ours. Runs in the call's thread: what
+    foreign exceptions say is foreign code too.
+    """
+    kind = type(error).__name__
+    failure = HookFailedError(f"ended with {kind}")
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        failure = HookRaisedError(kind)
+        with _Caught():
+            own = type(error) is HookFailedError
+            failure = (
+                HookFailedError(plain_words(error)) if own else HookRaisedError(described(error))
+            )
+    failure.__cause__ = error
+    return failure
 
 
 class _Caught:
