@@ -35,13 +35,13 @@ def test_a_fault_of_roost_names_its_type() -> None:
     assert own_fault(KeyError("x")) == "Roost itself failed (KeyError: 'x')"
 
 
-class _Mute(Exception):
+class _MuteError(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")
 
 
 @pytest.mark.parametrize(
-    "error", [_Mute(), OSError(5, 5), OSError(_Mute(), _Mute())], ids=["mute", "a number", "both"]
+    "error", [_MuteError(), OSError(5, 5), OSError(_MuteError(), _MuteError())], ids=["mute", "a number", "both"]
 )
 def test_an_error_that_cannot_say_what_it_is_is_told_by_its_type(error: BaseException) -> None:
     assert plain_words(error) == type(error).__name__

@@ -32,12 +32,11 @@ def running(words: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
-                line = words.decode(errors="replace")
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
-            if words in line and state not in "ZX":
+            if words.encode() in line and state not in "ZX":
                 found.append(int(entry.name))
     return found
 
