@@ -37,13 +37,17 @@ _RECENT: Final = 20
 
 
 def final_text(message: Message | None) -> str:
-    """The words of a message of the model; the answer in a format, where there is one, as JSON."""
+    """The words of a message of the model, with a remark where they are a degraded answer; the
+    answer in a format, where there is one, as JSON.
+    """
     if message is None or not isinstance(message.info, AssistantInfo):
         return ""
     if message.info.structured is not None:
         return msgspec.json.encode(message.info.structured).decode()
     texts = (part.text for part in message.parts if isinstance(part, TextPart))
-    return "\n\n".join(text.strip() for text in texts if text.strip())
+    said = [text.strip() for text in texts if text.strip()]
+    remark = [f"[{message.info.degraded}]"] if message.info.degraded else []
+    return "\n\n".join(said + remark)
 
 
 def last_words(db: Reader, actor: Actor, turn_id: str, message_id: str | None) -> str:

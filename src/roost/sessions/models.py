@@ -202,6 +202,8 @@ class AssistantInfo(
     structured: Any = None
     hidden: bool = False
     """Left out of what the model sees, for example a step that only repeated itself."""
+    degraded: str = ""
+    """Why this answer is less than it should be, for people; empty: it is a good one."""
 
 
 Info = UserInfo | AssistantInfo

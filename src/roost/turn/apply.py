@@ -15,6 +15,9 @@ from roost.actors.turn_store import save_progress
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
 from roost.db.transaction import Transaction
+from roost.goals import store as goals
+from roost.goals.models import Ruling
+from roost.inbox import store as inbox
 from roost.inbox.models import Letter, NoteBody
 from roost.permissions.asks import withdraw_open
 from roost.sessions import repair, transcript
@@ -92,10 +95,12 @@ def _seen(step: Step | None, action: Action) -> Message | None:
     info = message.info
     if isinstance(action, Inject) and info.id in action.hide and isinstance(info, AssistantInfo):
         return Message(msgspec.structs.replace(info, hidden=True), message.parts)
-    if isinstance(action, Stop) and action.error and isinstance(info, AssistantInfo):
-        return Message(
-            msgspec.structs.replace(info, error=info.error or action.error), message.parts
+    if isinstance(action, Stop) and (action.error or action.degraded):
+        assert isinstance(info, AssistantInfo)
+        ended = msgspec.structs.replace(
+            info, error=info.error or action.error, degraded=action.degraded
         )
+        return Message(ended, message.parts)
     return None
 
 
@@ -107,7 +112,9 @@ def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled | Wai
             set_waiting(tx, memory.claim, action.until)
             failpoint("wait.begun")
             return action
-        case Inject(policy=policy, words=words):
+        case Inject(policy=policy, words=words, ruling=ruling):
+            if not _holds(tx, memory, ruling):
+                return "more"
             address = memory.claim.address
             note = NoteBody(clean(words), origin=policy)
             send(
@@ -118,16 +125,31 @@ def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled | Wai
                     body=note,
                     sender=address,
                     sender_turn=memory.claim.turn.id,
+                    key=f"goal:{ruling.verdict.id}" if ruling and ruling.verdict else None,
                     hops=memory.hops,
                 ),
             )
+            failpoint("inject.sent")
             return "more"
         case Stop():
+            if not _holds(tx, memory, action.ruling):
+                return "more"
             _tell_error(tx, memory, action.error)
             withdraw_open(tx, memory.claim.turn.id)
             return settle(tx, memory.claim, _ending(memory, action))
         case _:
             assert_never(action)
+
+
+def _holds(tx: Transaction, memory: Memory, ruling: Ruling | None) -> bool:
+    """Store what becomes of the goal; False if it is no longer what was judged, or if a person has
+    spoken meanwhile, who goes first.
+    """
+    if ruling is None:
+        return True
+    address = memory.claim.address
+    overtaken = inbox.has_prompt(tx, address)
+    return goals.rule(tx, address.session_id, ruling, overtaken=overtaken)
 
 
 def _ending(memory: Memory, stop: Stop) -> Ending:

@@ -10,7 +10,7 @@ from roost.actors.spending import Spent
 from roost.cli.run.follow import Followed
 from roost.cli.run.stopping import EXIT_CODES, Cause
 from roost.core.errors import LimitError, RoostError
-from roost.sessions.models import MAIN, Message, MessageError
+from roost.sessions.models import MAIN, AssistantInfo, Message, MessageError
 from roost.sessions.parts import StepFinishPart, TextPart, Tokens
 
 
@@ -95,6 +95,12 @@ def error_words(error: dict[str, Any]) -> str:
     return str(error.get("data", {}).get("message") or error.get("name") or "unknown error")
 
 
+def degraded(followed: Followed) -> str:
+    """Why the answer is less than it should be; empty: it is a good one, or there is none."""
+    info = followed.result.message.info if followed.result and followed.result.message else None
+    return info.degraded if isinstance(info, AssistantInfo) else ""
+
+
 def last_text(message: Message | None) -> str:
     """What the model said in its last message."""
     parts = message.parts if message else ()
@@ -130,6 +136,7 @@ def result_fields(
         "outcome": end.outcome,
         "text": last_text(result.message if result else None),
         "structured": result.structured if result else None,
+        "degraded": degraded(followed) or None,
         "usage": {"steps": usage.steps, "tokens": msgspec.to_builtins(usage.tokens)},
         "cost": usage.cost,
         "total": None if total is None else msgspec.to_builtins(total),

@@ -15,7 +15,7 @@ from roost.actors.spending import Spent
 from roost.cli.failures import tell
 from roost.cli.run.follow import Followed
 from roost.cli.run.json_view import JsonView
-from roost.cli.run.outcome import Ended, Usage, error_words, result_fields
+from roost.cli.run.outcome import Ended, Usage, degraded, error_words, result_fields
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import Asking, Retrying, Sighting
 from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView, retrying_words
@@ -124,6 +124,8 @@ class TextScreen:
         chunks = self._said(self._view.close())
         if finale.followed.result is not None and finale.end.outcome == "success":
             chunks += _answer(finale.followed.result.structured)
+        if remark := degraded(finale.followed):
+            chunks += self._view.note(self._look.paint(f"note: {remark}", "yellow"))
         if finale.end.error is not None:
             words = terminal_safe(error_words(finale.end.error)).replace("\n", "\n  ")
             chunks += self._view.note(self._look.paint(f"error: {words}", "red"))

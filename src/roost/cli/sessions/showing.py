@@ -124,6 +124,8 @@ class _Writer:
         info = message.info
         if isinstance(info, AssistantInfo) and info.error is not None:
             body.append(self._look.paint(f"error: {terminal_safe(info.error.message)}", "red"))
+        if isinstance(info, AssistantInfo) and info.degraded:
+            body.append(self._look.paint(f"note: {terminal_safe(info.degraded)}", "yellow"))
         return ["", self._head(info, state), *body] if body else []
 
     def _head(self, info: Info, state: str) -> str:
