@@ -259,6 +259,7 @@ def test_a_turn_that_hooks_refuse_does_not_begin() -> None:
     assert isinstance(ended, Stop)
     assert (ended.outcome, ended.gated) == ("failure", True)
     assert ended.error is not None
+    assert ended.error.name == "HookError"
     assert ended.error.message == "A hook keeps the turn back: not today"
 
 

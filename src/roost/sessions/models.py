@@ -131,6 +131,7 @@ class MessageError(Struct, frozen=True):
         "ContentFilterError",
         "LimitError",
         "RepetitionError",
+        "HookError",
     ]
     data: dict[str, Any]
 

@@ -19,6 +19,7 @@ from roost.cli.run.sightings import (
     Noticed,
     Piece,
     Retrying,
+    SentOn,
     Sighting,
     Stale,
     Trouble,
@@ -79,7 +80,7 @@ class _Slice:
                 return message_id in self._known
             case Piece(part=part):
                 return part.message_id in self._known
-            case Retrying() | Trouble() | Noticed() | Asking() | Warned() | Stale():
+            case Retrying() | Trouble() | Noticed() | SentOn() | Asking() | Warned() | Stale():
                 return True
 
     def _joins(self, info: Info) -> bool:

@@ -1,13 +1,13 @@
 """The lines of `--format json`, in the shape of OpenCode's `run --format json` (v1.14): each has
-`type`, `timestamp` and `sessionID`. Roost's own are `notice` (what an actor reports), `request`
-(somebody waits for a person) and the last one, `result`.
+`type`, `timestamp` and `sessionID`. Roost's own are `notice` (what an actor reports), `hook` (one
+sends the actor on), `request` (somebody waits for a person) and the last one, `result`.
 """
 
 from typing import Any
 
 import msgspec
 
-from roost.cli.run.sightings import Asking, Noticed, Sighting, Trouble
+from roost.cli.run.sightings import Asking, Noticed, SentOn, Sighting, Trouble
 from roost.cli.run.steps import Steps
 from roost.core.clock import now_ms
 from roost.sessions.parts import (
@@ -37,6 +37,8 @@ class JsonView:
             return self.error(sighting.error)
         if isinstance(sighting, Noticed):
             return [self._line("notice", notice=sighting.notice)]
+        if isinstance(sighting, SentOn):
+            return [self._line("hook", on=sighting.point, reason=sighting.reason)]
         if isinstance(sighting, Asking):
             ask = sighting.ask
             return [self._line("request", kind=ask.kind, actor=ask.actor_id, request=ask.request)]

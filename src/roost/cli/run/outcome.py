@@ -1,6 +1,6 @@
 """How a run ended, in the terms of a shell and of the `result` line. Pure."""
 
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 from msgspec import Struct
@@ -24,6 +24,12 @@ class Ended(Struct, frozen=True):
     hint: str = ""
 
 
+_WAYS_OUT: Final = {
+    "LimitError": "Raise the limit, and go on with -c.",
+    "HookError": "`roost config` shows the hooks of your configuration; plugins can bring more.",
+}
+
+
 def ended(followed: Followed, cause: Cause | None) -> Ended:
     """The end that `followed` tells; `cause` is why the run was asked to stop, if it was."""
     turn = followed.result.turn if followed.result else None
@@ -45,9 +51,8 @@ def _of_turn(turn: Turn) -> Ended:
     if turn.outcome == "success":
         return Ended(0, "success")
     error = turn.error or _unknown("the turn failed")
-    is_limit = error.name == "LimitError"
-    hint = "Raise the limit, and go on with -c." if is_limit else ""
-    return Ended(LimitError.exit_code if is_limit else 1, "failure", _shown(error), hint)
+    code = LimitError.exit_code if error.name == "LimitError" else 1
+    return Ended(code, "failure", _shown(error), _WAYS_OUT.get(error.name, ""))
 
 
 def _stopped(cause: Cause, *, left: bool) -> Ended:

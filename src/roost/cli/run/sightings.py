@@ -1,18 +1,20 @@
 """What can be seen of a turn, whether it comes from this process's bus or from the database."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors.models import RetryStatus
+from roost.config.hooks import HookPoint
 from roost.events.types import Delta, Event
-from roost.inbox.models import InboxRow
+from roost.inbox.models import InboxRow, NoteBody
 from roost.inbox.notices import NoticeBody
 from roost.permissions.asks import Ask
 from roost.sessions.models import AssistantInfo, Info, Message
 from roost.sessions.parts import Part
+from roost.turn.policies import hooks
 
 
 class Words(Struct, frozen=True):
@@ -72,6 +74,13 @@ class Noticed(Struct, frozen=True):
     notice: NoticeBody
 
 
+class SentOn(Struct, frozen=True):
+    """A hook has the actor go on although it was about to stop, or has ended."""
+
+    point: HookPoint
+    reason: str
+
+
 class Asking(Struct, frozen=True):
     """Somebody at work for the prompt waits for a person's answer."""
 
@@ -88,7 +97,16 @@ class Stale(Struct, frozen=True):
     """News was lost: the state must be read again."""
 
 
-Sighting = Words | Head | Piece | Gone | Retrying | Trouble | Noticed | Asking | Warned | Stale
+Sighting = (
+    Words | Head | Piece | Gone | Retrying | Trouble | Noticed | SentOn | Asking | Warned | Stale
+)
+
+
+_HOOKS: Final[dict[str, HookPoint]] = {
+    hooks.BUDGET: "actor.pre_stop",
+    hooks.POST_BUDGET: "actor.post_stop",
+}
+"""What mail of a hook names as its origin."""
 
 
 def sighting_of(event: Event, actor_id: str) -> Sighting | None:
@@ -110,7 +128,7 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
                 return Retrying(status.attempt, status.message, status.next, status.tries)
             return None
         case "inbox.arrived":
-            return _noticed(properties["row"], actor_id)
+            return _mail(properties["row"], actor_id)
         case "hook.executed":
             warnings = tuple(properties["warnings"])
             return Warned(warnings) if warnings else None
@@ -122,10 +140,14 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             return None
 
 
-def _noticed(row: InboxRow, actor_id: str) -> Noticed | None:
-    if row.receiver.actor_id != actor_id or not isinstance(row.body, NoticeBody):
+def _mail(row: InboxRow, actor_id: str) -> Noticed | SentOn | None:
+    if row.receiver.actor_id != actor_id:
         return None
-    return Noticed(row.body)
+    if isinstance(row.body, NoticeBody):
+        return Noticed(row.body)
+    if isinstance(row.body, NoteBody) and (point := _HOOKS.get(row.body.origin)):
+        return SentOn(point, row.body.text)
+    return None
 
 
 def _trouble(properties: dict[str, Any], actor_id: str) -> Trouble | None:

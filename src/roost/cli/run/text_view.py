@@ -17,6 +17,7 @@ from roost.cli.run.sightings import (
     Noticed,
     Piece,
     Retrying,
+    SentOn,
     Sighting,
     Stale,
     Trouble,
@@ -31,6 +32,7 @@ from roost.cli.run.tool_lines import (
     is_denied,
     is_running,
     notice_line,
+    sent_on_line,
     tool_line,
 )
 from roost.cli.terminal import Look
@@ -114,6 +116,8 @@ class TextView:
                 return self._retrying(sighting)
             case Noticed(notice=notice):
                 return self.note(notice_line(notice, self._options.notes))
+            case SentOn():
+                return self.note(sent_on_line(sighting, self._options.notes))
             case Asking(ask=ask):
                 return self.note("\n".join(request_lines(ask, self._options.notes)))
             case Head() | Piece() | Trouble() | Warned() | Stale():

@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
+from roost.cli.run.sightings import SentOn
 from roost.cli.terminal import Look
 from roost.core.text import cut, terminal_safe
 from roost.inbox.notices import NoticeBody, ending_of
@@ -35,6 +36,7 @@ _ICONS: Final[dict[str, tuple[str, str]]] = {
 _OTHER: Final = ("⚙", "~")
 _FAILED: Final = ("✗", "x")
 _NOTICE: Final = ("✉", "=")
+_AGAIN: Final = ("↻", "@")
 
 
 class Place(Struct, frozen=True):
@@ -76,6 +78,13 @@ def notice_line(notice: NoticeBody, look: Look) -> str:
     said = notice.summary or notice.error or notice.result.strip().partition("\n")[0]
     tail = look.paint(f"  {terminal_safe(cut(said, LONGEST))}", "dim") if said else ""
     return f"{look.paint(icon, 'cyan')} {ended}{tail}"
+
+
+def sent_on_line(sent: SentOn, look: Look) -> str:
+    """Why a hook has the actor go on: `↻ a hook sends it on: the tests fail`."""
+    icon = look.icon(*_AGAIN)
+    reason = terminal_safe(_one_line(sent.reason))
+    return f"{look.paint(icon, 'cyan')} a hook sends it on ({sent.point}): {reason}"
 
 
 def is_denied(part: ToolPart) -> bool:

@@ -20,7 +20,7 @@ def admit(facts: Facts) -> Action | None:
     if not facts.refusal:
         return None
     words = f"A hook keeps the turn back: {facts.refusal}"
-    return Stop("failure", MessageError("UnknownError", {"message": words}))
+    return Stop("failure", MessageError("HookError", {"message": words}))
 
 
 def conclude(facts: Facts) -> Action | None:
