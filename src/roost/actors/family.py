@@ -98,10 +98,14 @@ def has_company(db: Reader, actor: Actor) -> bool:
     A person may always, but is not waited for; nor is one that has delivered its result, and is
     only still busy with its hooks.
     """
-    below = descendants(db, actor.address, at_work=True)
-    if actor.parent is not None or not all(_has_delivered(db, one) for one in below):
+    if actor.parent is not None or works_below(db, actor.address):
         return True
     return teams.is_member(db, actor.address)
+
+
+def works_below(db: Reader, address: Address) -> bool:
+    """Whether something is still to come of those below an actor; see `has_company`."""
+    return not all(_has_delivered(db, one) for one in descendants(db, address, at_work=True))
 
 
 def _has_delivered(db: Reader, actor: Actor) -> bool:

@@ -149,6 +149,11 @@ class Progress(Struct, frozen=True):
         budgets = self.budgets.spend(tokens=tokens, cost=cost, invalid_calls=invalid_calls)
         return Progress(budgets, self.steps + 1, self.tokens + tokens, self.cost + cost)
 
+    def charged(self, tokens: int, cost: float) -> "Progress":
+        """The progress after a call of a model that is no step."""
+        budgets = self.budgets.spend(tokens=tokens, cost=cost)
+        return Progress(budgets, self.steps, self.tokens + tokens, self.cost + cost)
+
 
 class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """From waking to idle. Outcomes live here, never on the actor."""

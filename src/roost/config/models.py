@@ -170,6 +170,18 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Nobody writes there, so nobody is asked for a journal either."""
 
 
+class GoalConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How it is judged whether the goal of a session is reached; None leaves the built-in limit."""
+
+    judge: str | None = None
+    """The model that judges: `provider/model` or the name of a group. None: `small_model` where
+    one is set, else the model of the session."""
+    reentries: Count | None = None
+    """Times that the judge may send a session on until a person speaks."""
+    seconds: Positive | None = None
+    """How long one judgement may take."""
+
+
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How many days things are kept; None keeps them. A server looks once an hour."""
 
@@ -242,6 +254,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitsConfig = LimitsConfig()
     actors: ActorsConfig = ActorsConfig()
     memory: MemoryConfig = MemoryConfig()
+    goal: GoalConfig = GoalConfig()
     retention: RetentionConfig = RetentionConfig()
     keybinds: Any = None
     """Not read, nor are `theme` and `tui`."""

@@ -67,6 +67,18 @@ class ModelNames:
         large = self.resolve(project, beside.ref)
         return small_model(large, _settings(project), self._environment)
 
+    def judge(self, project: Project, beside: Model) -> Model:
+        """The model that judges the goal of a session on `beside`: the one configured for that, the
+        small model where one is set, else the same.
+
+        Raises `UsageError` or `ConfigError` for one that cannot be called.
+        """
+        config, settings = project.loaded.config, _settings(project)
+        name = config.goal.judge or config.small_model
+        if name is None:
+            return beside
+        return resolve_model_name(name, beside, settings, self._environment)
+
     def resolve(self, project: Project, ref: str) -> Model:
         """The model `provider/model`. Raises `ConfigError` if it cannot be called."""
         known = self._models_of(project)

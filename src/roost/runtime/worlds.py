@@ -12,7 +12,7 @@ from roost.actors import family, tree_budgets
 from roost.actors import store as actors
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Terms
-from roost.config.models import LimitsConfig
+from roost.config.models import Config
 from roost.config.paths import Paths
 from roost.context.agents import Agent
 from roost.context.system import system_prompt
@@ -38,7 +38,7 @@ from roost.runtime.session_port import SessionPort
 from roost.runtime.team_port import TeamPort
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
-from roost.turn.policies import limits
+from roost.turn.policies import goal, limits
 from roost.turn.verdict import NUDGES
 from roost.turn.world import Caller, Place, World
 from roost.workspace.guard import Guard
@@ -165,6 +165,10 @@ class Worlds:
             return self.names.resolve(project, name.ref)
 
         actors_of, sessions_of = self._ports(session, project)
+
+        def judge_of(model: Model) -> Model:
+            return self.names.judge(project, model)
+
         return World(
             database=self._database,
             bus=self._bus,
@@ -176,6 +180,7 @@ class Worlds:
             secrets=desk.secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
+            judge=judge_of,
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
@@ -205,9 +210,10 @@ class Worlds:
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
         config = project.loaded.config
-        return Terms(budgets=self._budgets(config.limits), limits=ActorLimits.of(config.actors))
+        return Terms(budgets=self._budgets(config), limits=ActorLimits.of(config.actors))
 
-    def _budgets(self, config: LimitsConfig) -> Budgets:
+    def _budgets(self, whole: Config) -> Budgets:
+        config = whole.limits
         configured = {
             limits.STEPS: config.steps,
             limits.TOKENS: config.tokens,
@@ -216,6 +222,8 @@ class Worlds:
             tree_budgets.TOKENS: config.tree_tokens,
             tree_budgets.COST: config.tree_cost,
             tree_budgets.SECONDS: config.tree_seconds,
+            goal.BUDGET: whole.goal.reentries,
+            goal.SECONDS: whole.goal.seconds,
         }
         configured |= dict.fromkeys(NUDGES, config.nudges)
         given = {name: float(value) for name, value in configured.items() if value is not None}

@@ -12,6 +12,7 @@ from roost.context.active import active_actors
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
+from roost.goals import store as goals
 from roost.inbox.drain import drain
 from roost.inbox.models import Address, Letter, NoteBody
 from roost.sessions import transcript
@@ -96,6 +97,8 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
         note_choice(tx, memory.claim.address, chosen.agent, chosen.model)
         budgets = budgets.refill(REFILLED_BY_A_PERSON)
         tree_budgets.begin(tx, memory.claim, budgets)
+        if memory.claim.actor.fronts:
+            goals.begin_anew(tx, memory.claim.address.session_id)
         save_progress(tx, memory.claim, msgspec.structs.replace(progress, budgets=budgets))
     if tree_budgets.is_limited(budgets):
         budgets = tree_budgets.read(tx, memory.claim, budgets)

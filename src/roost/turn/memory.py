@@ -43,7 +43,7 @@ class Memory:
 
     Slice and sums are changed by `intake` and `apply` alone, once their transaction is committed;
     what concerns the step in the works, and what a provider refuses, by `sampler` and `toolcalls`.
-    A step that is cut in its middle is added up by `sampler`.
+    A step that is cut in its middle is added up by `sampler`, what a judge used by `judging`.
     """
 
     def __init__(self, claim: Claim, messages: list[Message], fork: Fork | None = None) -> None:

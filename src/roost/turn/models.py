@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roost.actors.models import Budgets, CancelMode, Outcome
 from roost.context.agents import Agent
+from roost.goals.models import Goal, Ruling, Verdict
 from roost.llm.models import Model, ToolSpec
 from roost.sessions.models import AssistantInfo, Message, MessageError, UserInfo
 from roost.turn.classes import Row, StepClass, row_of, traits_of
@@ -65,6 +66,10 @@ class Review(Struct, frozen=True, kw_only=True):
     """Why hooks want the actor to go on."""
     finalize: bool = False
     """Hooks are to be asked once more when the result is delivered."""
+    goal: Goal | None = None
+    """What the session is to reach, where it is time to judge that."""
+    verdict: Verdict | None = None
+    """What the judge says; None where a limit left no room for asking it."""
 
 
 class Delivered(Struct, frozen=True):
@@ -169,6 +174,9 @@ class Inject(Struct, frozen=True):
     words: str
     hide: tuple[str, ...] = ()
     """Ids of the steps that are left out of the model's view from now on."""
+    ruling: Ruling | None = None
+    """What becomes of the goal. If that does not hold any more, nothing is said and the turn goes
+    on."""
 
 
 class Wait(Struct, frozen=True):
@@ -189,6 +197,8 @@ class Stop(Struct, frozen=True):
     """The actor owes a report; see `Facts.gated`."""
     finalize: bool = False
     """The turn goes on once its result is delivered, for hooks alone."""
+    ruling: Ruling | None = None
+    """What becomes of the goal. If that does not hold any more, the turn goes on."""
 
 
 Action = Sample | Inject | Wait | Stop

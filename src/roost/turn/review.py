@@ -5,8 +5,10 @@ import msgspec
 from roost.actors.report import owned_open
 from roost.tasks.models import Task
 from roost.turn.hooking import objections, wants_the_end
+from roost.turn.judging import judged
 from roost.turn.memory import Memory
-from roost.turn.models import Facts, Review
+from roost.turn.models import Facts, Review, Stop
+from roost.turn.verdict import verdict
 from roost.turn.world import World
 
 
@@ -21,7 +23,10 @@ async def review(world: World, memory: Memory, facts: Facts) -> Facts:
         objections=await objections(world, memory, facts),
         finalize=finalize,
     )
-    return msgspec.structs.replace(facts, review=found)
+    facts = msgspec.structs.replace(facts, review=found)
+    action = verdict(facts)
+    ends = isinstance(action, Stop) and action.outcome == "success"
+    return await judged(world, memory, facts, found) if ends else facts
 
 
 async def _open_tasks(world: World, memory: Memory) -> tuple[str, ...]:

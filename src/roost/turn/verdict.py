@@ -10,6 +10,7 @@ from roost.turn.policies import (
     cancel,
     failure,
     finish,
+    goal,
     hooks,
     invalid,
     length,
@@ -36,6 +37,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     waiting.POLICY,
     hooks.OBJECT,
     tasks_gate.POLICY,
+    goal.POLICY,
     structured.ACCEPT,
     finish.POLICY,
 )
@@ -62,5 +64,7 @@ def _with_dues(action: Action, facts: Facts) -> Action:
     """A stop with what is due at its end, whichever policy stops."""
     if not isinstance(action, Stop):
         return action
-    finalize = facts.review is not None and facts.review.finalize and action.outcome == "success"
-    return msgspec.structs.replace(action, gated=facts.gated, finalize=finalize)
+    good = action.outcome == "success"
+    finalize = facts.review is not None and facts.review.finalize and good
+    ruling = goal.ruling(facts) if good else None
+    return msgspec.structs.replace(action, gated=facts.gated, finalize=finalize, ruling=ruling)

@@ -101,6 +101,9 @@ class World(Struct, frozen=True, kw_only=True):
     allow_private_hosts: bool
     resolve_model: Callable[[ModelName], Model]
     """Raises `RoostError` for a model that cannot be used."""
+    judge: Callable[[Model], Model]
+    """The model that judges the goal of a session which runs on the given one. Raises
+    `RoostError`."""
     resolve_agent: Callable[[str], Agent]
     """Raises `ConfigError` for a name that is not known."""
     system: Callable[[Agent, Model, str | None], tuple[str, ...]]

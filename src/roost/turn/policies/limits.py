@@ -63,6 +63,11 @@ def judge(facts: Facts) -> Action | None:
     return Sample(closing=True, spend=REPORT, words=words)
 
 
+def in_words(name: str, limit: float) -> str:
+    """A limit for people: `0.05 US dollars`."""
+    return _WORDS[name].format(limit)
+
+
 def _limits(facts: Facts) -> dict[str, float]:
     """The limits of the turn; of steps the smaller one of turn and agent."""
     limits = dict(facts.budgets.limits)
