@@ -3,7 +3,7 @@
 from stage import HELPER, Stage, note, prompt
 
 from roost.actors.cancel import stop
-from roost.actors.unheard import end_unheard
+from roost.actors.unheard import end_unheard, withdraw
 from roost.inbox.notices import NoticeBody
 
 
@@ -64,3 +64,20 @@ def test_one_that_nobody_stopped_or_that_runs_is_left_alone(stage: Stage) -> Non
     stage.do(lambda tx: stop(tx, stage.helper, "forced"))
     assert not ended(stage)
     assert stage.actor(stage.helper).status == "running"
+
+
+def test_one_that_was_to_run_for_what_was_taken_back_sleeps(stage: Stage) -> None:
+    first = stage.send(prompt(stage.main, "one"))
+    second = stage.send(prompt(stage.main, "two"))
+    stage.do(lambda tx: withdraw(tx, first.id))
+    assert stage.actor().status == "pending"
+    stage.do(lambda tx: withdraw(tx, second.id))
+    assert stage.actor().status == "idle"
+
+
+def test_one_that_was_to_run_for_news_and_is_held_sleeps(stage: Stage) -> None:
+    stage.send(note(stage.main, "news", kind="notice"))
+    assert stage.actor().status == "pending"
+    assert stage.do(lambda tx: stop(tx, stage.main, "forced")) == []
+    assert stage.actor().status == "idle"
+    assert stage.actor().held

@@ -6,14 +6,13 @@ Times are milliseconds since the epoch.
 import msgspec
 
 from roost.actors import peers, store
-from roost.actors.claim import rest
+from roost.actors.claim import rest_unless_due
 from roost.actors.limits import HOPS
 from roost.actors.report import notice_about
 from roost.actors.send import send
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.inbox import aged, changes
-from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow, Letter
 from roost.sessions import aged as sessions_aged
 from roost.sessions import store as sessions
@@ -32,7 +31,7 @@ def expire_unread(
     for row in rows:
         if changes.expire(tx, row):
             _tell_sender(tx, row, hops)
-            _let_rest(tx, row)
+            rest_unless_due(tx, row.receiver)
     return len(rows)
 
 
@@ -54,13 +53,6 @@ def _tell_sender(tx: Transaction, row: InboxRow, hops: int) -> None:
     )
     send(tx, letter)
     failpoint("expire.told")
-
-
-def _let_rest(tx: Transaction, row: InboxRow) -> None:
-    """One that was to run for this row alone sleeps."""
-    actor = store.find(tx, row.receiver)
-    if actor is not None and actor.status == "pending" and not inbox.has_mail(tx, row.receiver):
-        rest(tx, actor)
 
 
 def remove_history(tx: Transaction, session_id: str, before: int, limit: int) -> int:

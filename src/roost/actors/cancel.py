@@ -3,6 +3,7 @@
 import msgspec
 
 from roost.actors import family, store
+from roost.actors.claim import rest_unless_due
 from roost.actors.models import Actor, CancelMode
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
@@ -108,10 +109,11 @@ def hold(tx: Transaction, address: Address) -> None:
     """Let only a person, or its parent, wake the actor: a person has stopped it.
 
     What the runtime and other actors have to say waits, and is heard with the next words that
-    wake it.
+    wake it. One that was to run for nothing else sleeps.
     """
     tx.run(
         "UPDATE actor SET held = 1 WHERE session_id = ? AND actor_id = ?",
         (address.session_id, address.actor_id),
     )
     changes.hush(tx, address)
+    rest_unless_due(tx, address)

@@ -189,6 +189,13 @@ def rest(tx: Transaction, actor: Actor) -> None:
         tell_status(tx, resting)
 
 
+def rest_unless_due(tx: Transaction, address: Address) -> None:
+    """Let an actor sleep that was to run for what nobody needs to hear any more."""
+    actor = store.find(tx, address)
+    if actor is not None and actor.status == "pending" and not inbox.has_mail(tx, address):
+        rest(tx, actor)
+
+
 def recover_actor(tx: Transaction, address: Address, is_dead: IsDead, limits: ActorLimits) -> bool:
     """Close the turn of `address` if its owner is gone; whether mail waits for it then.
 

@@ -1,7 +1,7 @@
-"""Ends one that was stopped before it began, where nobody else has done so yet.
+"""What becomes of an actor that was to run, when that is not wanted any more.
 
-Usually the process that would have run it takes it up and ends it. Where there is none the mark
-would lie in wait, and stop whatever is said to the actor next.
+One that was stopped before it began is usually taken up and ended by the process that would have
+run it. Where there is none the mark would lie in wait, and stop whatever is said to it next.
 """
 
 from typing import Final
@@ -12,8 +12,9 @@ from roost.actors.limits import ActorLimits
 from roost.actors.models import Budgets, Ending
 from roost.actors.settle import settle
 from roost.db.transaction import Transaction
+from roost.inbox import changes
 from roost.inbox.drain import drain
-from roost.inbox.models import Address
+from roost.inbox.models import Address, InboxRow
 from roost.sessions.models import ModelName
 
 _OWNER: Final = "nobody"
@@ -44,3 +45,13 @@ def end_unheard(tx: Transaction, address: Address) -> bool:
         pass
     settle(tx, claim, Ending(outcome="cancelled"))
     return True
+
+
+def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
+    """Take back what an actor has not heard yet; one that was to run for it alone sleeps.
+
+    Raises as `inbox.changes.withdraw` does.
+    """
+    row = changes.withdraw(tx, inbox_id)
+    claims.rest_unless_due(tx, row.receiver)
+    return row

@@ -9,7 +9,7 @@ from roost.actors.cancel import cancel_below, cancel_session, hold, stop
 from roost.actors.models import Actor, CancelMode
 from roost.actors.owner import Owner
 from roost.actors.send import send
-from roost.actors.unheard import end_unheard
+from roost.actors.unheard import end_unheard, withdraw
 from roost.config.paths import Paths, roost_paths
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, StorageError, UsageError
@@ -232,7 +232,7 @@ class Runtime:
 
     async def withdraw(self, inbox_id: str) -> InboxRow:
         """Take back a queued prompt; `inbox_id` may be the id of its message."""
-        return await self.database.write(lambda tx: changes.withdraw(tx, inbox_id))
+        return await self.database.write(lambda tx: withdraw(tx, inbox_id))
 
     async def edit(self, inbox_id: str, parts: tuple[PromptPart, ...]) -> InboxRow:
         """Replace what a queued prompt says."""
