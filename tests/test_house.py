@@ -41,6 +41,7 @@ OWNERS = {
     "inbox": "inbox",
     "actor": "actors",
     "turn": "actors",
+    "turn_trace": "actors",
     "team": "actors",
     "team_member": "actors",
     "actor_counter": "actors",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from roost.core.failpoints import failpoint
-from roost.db.schema import ACTOR_TABLES, FIRST_TABLES, GOAL_TABLES, UNDO_TABLES
+from roost.db.schema import ACTOR_TABLES, FIRST_TABLES, GOAL_TABLES, TRACE_TABLES, UNDO_TABLES
 
 
 def _create_first_tables(connection: sqlite3.Connection) -> None:
@@ -32,12 +32,18 @@ def _add_undo_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_trace_tables(connection: sqlite3.Connection) -> None:
+    for statement in TRACE_TABLES:
+        connection.execute(statement)
+
+
 Steps = tuple[Callable[[sqlite3.Connection], None], ...]
 MIGRATIONS: Final[Steps] = (
     _create_first_tables,
     _add_actor_tables,
     _add_goal_tables,
     _add_undo_tables,
+    _add_trace_tables,
 )
 
 

@@ -350,3 +350,15 @@ UNDO_TABLES: Final = (
     _UNDO,
     _FILE_CHANGE,
 )
+
+# What the other rows of a turn do not tell; bounded by `actors/traces.py`.
+_TURN_TRACE: Final = """
+CREATE TABLE turn_trace (
+  turn_id TEXT NOT NULL REFERENCES turn (id) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  at BIGINT NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY (turn_id, seq)
+)"""
+
+TRACE_TABLES: Final = (_TURN_TRACE,)
