@@ -41,7 +41,9 @@ class _MuteError(Exception):
 
 
 @pytest.mark.parametrize(
-    "error", [_MuteError(), OSError(5, 5), OSError(_MuteError(), _MuteError())], ids=["mute", "a number", "both"]
+    "error",
+    [_MuteError(), OSError(5, 5), OSError(_MuteError(), _MuteError())],
+    ids=["mute", "a number", "both"],
 )
 def test_an_error_that_cannot_say_what_it_is_is_told_by_its_type(error: BaseException) -> None:
     assert plain_words(error) == type(error).__name__

@@ -57,6 +57,12 @@ def test_an_unknown_model_brings_the_known_ones(tmp_path: Path) -> None:
     assert "tiny" in caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["a" * 100_000, "~nobody/x.gguf", "a\0b", "\udc80"])
+def test_what_can_be_no_path_is_an_unknown_model(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NotFoundError, match="there is no local model"):
+        find_model(name, models_in(tmp_path))
+
+
 def test_without_its_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "runtime_is_installed", lambda: False)
     with pytest.raises(ModelError, match=r"extra `local`"):

@@ -4,6 +4,7 @@ import msgspec
 
 from roost.actors import store
 from roost.core.errors import NotFoundError
+from roost.core.text import echo
 from roost.db.transaction import Transaction
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, Letter, Receipt
@@ -18,8 +19,8 @@ def send(tx: Transaction, letter: Letter) -> Receipt:
     receiver = store.readiness(tx, letter.receiver)
     if receiver is None:
         raise NotFoundError(
-            f"receiver not found: {letter.receiver.actor_id} in session"
-            f" {letter.receiver.session_id}"
+            f"receiver not found: {echo(letter.receiver.actor_id)} in session"
+            f" {echo(letter.receiver.session_id)}"
         )
     if receiver.stopped and not _may_wake_stopped(letter, receiver.parent):
         letter = msgspec.structs.replace(letter, wake=False)

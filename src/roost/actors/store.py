@@ -12,6 +12,7 @@ from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
 from roost.core.failpoints import failpoint
+from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
@@ -139,7 +140,8 @@ def find(db: Reader, address: Address) -> Actor | None:
 def get(db: Reader, address: Address) -> Actor:
     """The actor at that address. Raises `NotFoundError`."""
     if (actor := find(db, address)) is None:
-        raise NotFoundError(f"there is no actor {address.actor_id} in session {address.session_id}")
+        where = echo(address.session_id)
+        raise NotFoundError(f"there is no actor {echo(address.actor_id)} in session {where}")
     return actor
 
 
@@ -150,7 +152,7 @@ def front(db: Reader, session_id: str) -> Actor:
     """
     row = db.one("SELECT * FROM actor WHERE session_id = ? AND fronts = 1", (session_id,))
     if row is None:
-        raise NotFoundError(f"no actor fronts the session {session_id}")
+        raise NotFoundError(f"no actor fronts the session {echo(session_id)}")
     return actor_from_row(row)
 
 

@@ -15,7 +15,7 @@ from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
-from roost.core.text import clean
+from roost.core.text import clean, echo
 from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
@@ -80,7 +80,7 @@ class Team(Struct, frozen=True, rename=wire_name):
         if not others:
             raise UsageError(f"the team {self.name} has no other member")
         raise UsageError(
-            f"no other member of the team {self.name} has the role {role!r}",
+            f"no other member of the team {self.name} has the role {echo(role or MEMBER)!r}",
             hint=f"There are: {roles}.",
         )
 
@@ -233,7 +233,7 @@ def find(db: Reader, team_id: str) -> Team | None:
 def get(db: Reader, team_id: str) -> Team:
     """The team of that id. Raises `NotFoundError`."""
     if (team := find(db, team_id)) is None:
-        raise NotFoundError(f"there is no team {team_id}")
+        raise NotFoundError(f"there is no team {echo(team_id)}")
     return team
 
 
@@ -246,7 +246,7 @@ def named(db: Reader, project_id: str, word: str) -> Team:
         return team
     names = [one.name for one in listed(db, project_id)]
     hint = f"There are: {', '.join(names[:20])}." if names else "There are none yet."
-    raise NotFoundError(f"there is no team {word!r} in this project", hint=hint)
+    raise NotFoundError(f"there is no team {echo(word)!r} in this project", hint=hint)
 
 
 def _find(db: Reader, project_id: str, name: str) -> Team | None:

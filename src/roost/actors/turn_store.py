@@ -9,6 +9,7 @@ from roost.actors import tree_budgets
 from roost.actors.models import Budgets, Claim, Ending, Progress, Turn
 from roost.actors.store import note_activity
 from roost.core.errors import NotFoundError
+from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.models import Address
 from roost.sessions.models import decode_error
@@ -43,7 +44,7 @@ def get_turn(db: Reader, turn_id: str) -> Turn:
     """The turn of that id. Raises `NotFoundError`."""
     row = db.one("SELECT * FROM turn WHERE id = ?", (turn_id,))
     if row is None:
-        raise NotFoundError(f"there is no turn {turn_id}")
+        raise NotFoundError(f"there is no turn {echo(turn_id)}")
     return turn_from_row(row)
 
 

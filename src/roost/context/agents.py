@@ -10,6 +10,7 @@ from msgspec import Struct
 from roost.config.loaded import Loaded
 from roost.config.models import AgentConfig, PermissionMap
 from roost.core.errors import ConfigError
+from roost.core.text import echo
 
 DEFAULT_AGENT: Final = "build"
 
@@ -164,5 +165,7 @@ def choose_agent(known: Mapping[str, Agent], wanted: str | None) -> Agent:
     name = wanted or DEFAULT_AGENT
     if (agent := known.get(name)) is None:
         listed = sorted(one.name for one in known.values() if not one.hidden)
-        raise ConfigError(f"there is no agent {name!r}", hint=f"There are: {', '.join(listed)}.")
+        raise ConfigError(
+            f"there is no agent {echo(name)!r}", hint=f"There are: {', '.join(listed)}."
+        )
     return agent

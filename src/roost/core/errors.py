@@ -6,9 +6,9 @@ class; no code reads the text.
 
 import re
 from contextlib import suppress
-from typing import Final
+from typing import ClassVar, Final
 
-from roost.core.text import clean, cut
+from roost.core.text import clean, cut, without_middle
 
 _NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
 SAID: Final = 2_000
@@ -16,14 +16,19 @@ SAID: Final = 2_000
 
 
 class RoostError(Exception):
-    """Base of all errors that a user may see."""
+    """Base of all errors that a user may see.
+
+    Of a message or hint longer than `longest` characters the middle is left out: errors repeat
+    what they were given, which may be anything. Names in them are cut by `core.text.echo`.
+    """
 
     exit_code = 1
+    longest: ClassVar[int] = 4_000
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = without_middle(message, self.longest)
+        self.hint = without_middle(hint, self.longest)
+        super().__init__(self.message)
 
 
 class UsageError(RoostError):

@@ -10,6 +10,9 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 REPLACEMENT: Final = "\ufffd"
+ECHOED: Final = 120
+"""Characters of a name that an error repeats."""
+_GAP: Final = " … "
 
 
 def clean(text: str) -> str:
@@ -47,6 +50,19 @@ def reveal(text: str) -> str:
 def cut(text: str, limit: int, mark: str = "…") -> str:
     """At most `limit` characters of `text`, with `mark` as the last of them when it was cut."""
     return text if len(text) <= limit else (text[: max(0, limit - len(mark))] + mark)[:limit]
+
+
+def without_middle(text: str, limit: int) -> str:
+    """At most `limit` characters of `text`: its beginning, and a third of them of its end."""
+    if len(text) <= limit:
+        return text
+    end = limit // 3
+    return f"{text[: limit - end - len(_GAP)]}{_GAP}{text[len(text) - end :]}"
+
+
+def echo(given: str) -> str:
+    """What somebody gave as a name, as an error repeats it: clean, and short enough to be read."""
+    return without_middle(clean(given), ECHOED)
 
 
 def decode(data: bytes) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.core.errors import NotFoundError
+from roost.core.text import echo
 from roost.db.transaction import Reader
 from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow, PromptBody
@@ -62,7 +63,7 @@ def read_page(
 def _place_of(db: Reader, session_id: str, message_id: str) -> int:
     seq = transcript.seq_in(db, session_id, message_id)
     if seq is None:
-        raise NotFoundError(f"there is no message {message_id} in session {session_id}")
+        raise NotFoundError(f"there is no message {echo(message_id)} in session {echo(session_id)}")
     return seq
 
 
@@ -93,7 +94,7 @@ def find_message(db: Reader, session_id: str, message_id: str) -> Message:
         heard = transcript.find_message(db, session_id, row.message_id or "")
         if row.state == "delivered" and heard is not None:
             return heard
-    raise NotFoundError(f"there is no message {message_id} in session {session_id}")
+    raise NotFoundError(f"there is no message {echo(message_id)} in session {echo(session_id)}")
 
 
 def find_row(db: Reader, session_id: str, identifier: str) -> InboxRow | None:

@@ -11,6 +11,7 @@ from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
+from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.inbox import shown
 from roost.inbox.models import (
@@ -272,7 +273,7 @@ def find(db: Reader, inbox_id: str) -> InboxRow | None:
 def get(db: Reader, inbox_id: str) -> InboxRow:
     """The row of that id, or of the prompt with that message id. Raises `NotFoundError`."""
     if (row := find(db, inbox_id)) is None:
-        raise NotFoundError(f"there is no message {inbox_id} in any inbox")
+        raise NotFoundError(f"there is no message {echo(inbox_id)} in any inbox")
     return row
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from roost.core.errors import NotFoundError
+from roost.core.text import echo
 
 MISSING: Final = "local models need Roost's extra `local`"
 INSTALL: Final = "Run `make local` in your checkout of Roost, or `pip install '.[local]'` there."
@@ -46,9 +47,8 @@ def find_model(name: str, environment: Mapping[str, str]) -> Path:
 
     Raises NotFoundError.
     """
-    path = Path(name).expanduser()
-    if path.is_file():
-        return path.resolve()
+    if (path := _file(name)) is not None:
+        return path
     known = known_models(environment)
     wanted = name.lower().removesuffix(".gguf")
     for candidate in known:
@@ -56,7 +56,15 @@ def find_model(name: str, environment: Mapping[str, str]) -> Path:
             return candidate
     names = ", ".join(candidate.stem for candidate in known) or "none"
     raise NotFoundError(
-        f"there is no local model {name!r}",
+        f"there is no local model {echo(name)!r}",
         hint=f"Give the path of a .gguf file, or put one into {model_folder(environment)}."
         f" Known: {names}.",
     )
+
+
+def _file(name: str) -> Path | None:
+    try:
+        path = Path(name).expanduser()
+        return path.resolve() if path.is_file() else None
+    except (OSError, RuntimeError):
+        return None  # it can be no path: too long, or below a home that nobody has

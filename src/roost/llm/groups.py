@@ -10,6 +10,7 @@ from typing import Final, Literal, assert_never, cast, get_args
 from msgspec import Struct
 
 from roost.core.errors import ConfigError, RoostError, UsageError
+from roost.core.text import echo
 from roost.llm.families import normal
 from roost.llm.known_providers import KNOWN
 from roost.llm.models import Model
@@ -126,7 +127,9 @@ def _by_bare_name(
 def _only(name: str, found: list[Model]) -> Model | None:
     if len(found) > 1:
         refs = ", ".join(model.ref for model in found[:_NAMED])
-        raise UsageError(f"several providers offer the model {name!r}", hint=f"Say which: {refs}.")
+        raise UsageError(
+            f"several providers offer the model {echo(name)!r}", hint=f"Say which: {refs}."
+        )
     return found[0] if found else None
 
 
@@ -139,7 +142,7 @@ def _refuse(name: str, current: Model, settings: ModelSettings, environment: Env
     near = [meant[one] for one in near_names(name, meant)]
     guess = f"Did you mean {' or '.join(near)}? " if near else ""
     raise UsageError(
-        f"there is no model or group {name!r}",
+        f"there is no model or group {echo(name)!r}",
         hint=f"{guess}Groups: {', '.join(groups)}. Models: {', '.join(refs[:_NAMED])}.",
     )
 

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from roost.config.providers import ProviderConfig
 from roost.core.errors import UsageError
+from roost.core.text import echo
 from roost.llm import local
 from roost.llm.catalog import names
 from roost.llm.families import normal
@@ -29,7 +30,7 @@ def bad_ref(ref: str, settings: _Settings) -> UsageError:
         return _only_a_provider(provider, settings)
     found = _meant(ref, settings)
     hint = f"Did you mean {' or '.join(found)}?" if found else _shape(settings)
-    return UsageError(f"{ref!r} names no provider", hint=hint)
+    return UsageError(f"{echo(ref)!r} names no provider", hint=hint)
 
 
 def unknown_provider(provider: str, settings: _Settings) -> UsageError:
@@ -37,7 +38,7 @@ def unknown_provider(provider: str, settings: _Settings) -> UsageError:
     known = sorted(_providers(settings))
     near = near_names(provider, known)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(known)}."
-    return UsageError(f"there is no provider {provider!r}", hint=hint)
+    return UsageError(f"there is no provider {echo(provider)!r}", hint=hint)
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:

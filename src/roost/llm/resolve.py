@@ -12,6 +12,7 @@ from roost.config.models import Config, ModelGroup
 from roost.config.providers import ModelConfig, ProviderConfig, ProviderOptions
 from roost.config.show import is_secret
 from roost.core.errors import ConfigError, NotFoundError
+from roost.core.text import echo
 from roost.llm import local
 from roost.llm.addresses import address_of, is_http, is_loopback
 from roost.llm.catalog import Entry, look_up
@@ -301,7 +302,7 @@ def _check_address(base_url: str, place: str, provider: str) -> None:
 
 def _local(name: str, config: ProviderConfig | None, environment: Mapping[str, str]) -> Model:
     if not runtime_is_installed():
-        raise ConfigError(f"local/{name} cannot be run: {MISSING}", hint=INSTALL)
+        raise ConfigError(f"local/{echo(name)} cannot be run: {MISSING}", hint=INSTALL)
     try:
         find_model(name, environment)
     except NotFoundError as error:

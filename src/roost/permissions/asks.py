@@ -4,7 +4,7 @@ The wire shapes are OpenCode's (`PermissionRequest`, `QuestionRequest` of `@open
 """
 
 import sqlite3
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +14,7 @@ from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, DeniedError, NotFoundError
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
+from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.changes import take_back
@@ -27,6 +28,9 @@ State = Literal["open", "answered", "withdrawn"]
 
 class RejectedError(DeniedError):
     """A person said no. `blocks`: without a word on how to go on, so the turn stops."""
+
+    longest: ClassVar[int] = 60_000
+    """It holds the person's words."""
 
     def __init__(self, message: str, *, blocks: bool) -> None:
         super().__init__(message)
@@ -121,7 +125,7 @@ def get(db: Reader, ask_id: str) -> Ask:
     """The request of that id. Raises `NotFoundError`."""
     row = db.one("SELECT * FROM ask WHERE id = ?", (ask_id,))
     if row is None:
-        raise NotFoundError(f"there is no request {ask_id}")
+        raise NotFoundError(f"there is no request {echo(ask_id)}")
     return from_row(row)
 
 
@@ -153,7 +157,7 @@ def answer(tx: Transaction, ask_id: str, kind: Kind, words: dict[str, Any]) -> A
     """
     ask = get(tx, ask_id)
     if ask.kind != kind:
-        raise NotFoundError(f"there is no {kind} request {ask_id}")
+        raise NotFoundError(f"there is no {kind} request {echo(ask_id)}")
     changed = tx.run(
         "UPDATE ask SET state = 'answered', answer = ?, answered = ?"
         " WHERE id = ? AND state = 'open'",

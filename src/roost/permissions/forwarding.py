@@ -17,7 +17,7 @@ from roost.actors.send import send
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError, UsageError
 from roost.core.failpoints import failpoint
-from roost.core.text import cut
+from roost.core.text import cut, echo
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.models import Address, Letter, NoteBody
 from roost.permissions import asks
@@ -146,7 +146,7 @@ def approve(tx: Transaction, ask_id: str, own: Address) -> Ask:
     """
     ask = asks.get(tx, ask_id)
     if ask.kind != "permission" or not _of_director(tx, ask, own):
-        raise NotFoundError(f"no session of yours asks for {ask_id}")
+        raise NotFoundError(f"no session of yours asks for {echo(ask_id)}")
     if ask.state == "open" and ask.forced:
         raise UsageError(
             f"{ask_id} is one that only a person can agree to",

@@ -18,7 +18,7 @@ from roost.context.agents import Agent
 from roost.context.state import session_state
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, UsageError
-from roost.core.text import clean
+from roost.core.text import clean, echo
 from roost.db.transaction import Reader, Transaction
 from roost.db.watching import until
 from roost.inbox import changes
@@ -83,7 +83,7 @@ class ActorPort(Port):
             near = get_close_matches(name, list(self.agents), n=1)
             guess = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(
-                f"there is no agent {name!r} for a subagent.{guess}",
+                f"there is no agent {echo(name)!r} for a subagent.{guess}",
                 hint=f"There are: {', '.join(self.agents)}.",
             )
         return self._project.agents[name]
@@ -249,7 +249,9 @@ class ActorPort(Port):
         where = session_id or self._session.id
         known = sessions.find(tx, where)
         if known is None or known.project_id != self._session.project_id:
-            return Sent(None, f"receiver not found: there is no session {where} in this project")
+            return Sent(
+                None, f"receiver not found: there is no session {echo(where)} in this project"
+            )
         actor = store.find(tx, Address(where, actor_id)) or store.find(
             tx, Address(actor_id, actor_id)
         )
@@ -258,7 +260,9 @@ class ActorPort(Port):
         if actor is None:
             ids = [one.actor_id for one in store.of_session(tx, where)]
             near = get_close_matches(actor_id, ids, n=3) or ids[:10]
-            return Sent(None, f"receiver not found: {actor_id}. There are: {', '.join(near)}.")
+            return Sent(
+                None, f"receiver not found: {echo(actor_id)}. There are: {', '.join(near)}."
+            )
         if actor.address == self._own:
             raise UsageError("an actor cannot write to itself")
         return actor
@@ -310,7 +314,7 @@ class ActorPort(Port):
         near = get_close_matches(actor_id, ids, n=3)
         guess = f" Did you mean {near[0]}?" if near else ""
         known = f"There are: {', '.join(ids[:20])}." if ids else "There are none yet."
-        raise NotFoundError(f"there is no actor {actor_id} of yours.{guess}", hint=known)
+        raise NotFoundError(f"there is no actor {echo(actor_id)} of yours.{guess}", hint=known)
 
 
 def _check_price(model: Model) -> None:

@@ -18,6 +18,7 @@ from roost.actors.spawn import Brief, spawn_peer
 from roost.context.agents import DEFAULT_AGENT, Agent
 from roost.core.errors import NotFoundError, RoostError, UsageError
 from roost.core.finishing import see_through
+from roost.core.text import echo
 from roost.db.transaction import Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
@@ -95,7 +96,7 @@ class SessionPort(Port):
         task = self._task(order.task)
         key = topic_key(order.topic)
         if order.topic.strip() and not key:
-            raise UsageError(f"the topic {order.topic!r} has no letter or digit")
+            raise UsageError(f"the topic {echo(order.topic)!r} has no letter or digit")
         if key and (routed := await self._write(lambda tx: self._route(tx, key, task))):
             return routed
         plan = await self._plan(order, task, key)
@@ -331,7 +332,7 @@ class SessionPort(Port):
         near = get_close_matches(session_id, ids, n=1)
         guess = f" Did you mean {near[0]}?" if near else ""
         known = f"There are: {', '.join(ids[:20])}." if ids else "You began none yet."
-        raise NotFoundError(f"there is no session {session_id} of yours.{guess}", hint=known)
+        raise NotFoundError(f"there is no session {echo(session_id)} of yours.{guess}", hint=known)
 
 
 def directable(agents: Mapping[str, Agent]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from roost import __version__
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError
 from roost.core.ids import new_id
+from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.sessions.models import ChangeTotals, NewSession, Reverted, Session, SessionTime
@@ -129,7 +130,7 @@ def get(db: Reader, session_id: str) -> Session:
     """The session of that id. Raises `NotFoundError`."""
     if (session := find(db, session_id)) is None:
         raise NotFoundError(
-            f"there is no session {session_id}", hint="See `roost sessions list --all`."
+            f"there is no session {echo(session_id)}", hint="See `roost sessions list --all`."
         )
     return session
 

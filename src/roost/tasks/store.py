@@ -9,6 +9,7 @@ import msgspec
 
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError, UsageError
+from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.tasks.models import MOVES, TERMINAL, TODO_STATUS, Move, Task, TodoItem
@@ -48,7 +49,7 @@ def get(db: Reader, session_id: str, task_id: str) -> Task:
     row = db.one("SELECT * FROM task WHERE session_id = ? AND id = ?", (session_id, task_id))
     if row is None:
         known = ", ".join(task.id for task in listed(db, session_id)) or "none yet"
-        raise NotFoundError(f"there is no task {task_id}; there are: {known}")
+        raise NotFoundError(f"there is no task {echo(task_id)}; there are: {known}")
     return _from_row(row)
 
 

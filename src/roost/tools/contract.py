@@ -27,6 +27,9 @@ class ToolError(RoostError):
     `stored` is what is true once they are stored, and not before.
     """
 
+    longest: ClassVar[int] = 60_000
+    """It may hold the result of a child that failed, which is capped before."""
+
     def __init__(self, message: str, *, hint: str = "", stored: Stored | None = None) -> None:
         super().__init__(message, hint=hint)
         self.stored = stored
@@ -113,6 +116,10 @@ class Tool(ABC, Generic[A]):
     """Calls that only read run side by side within a step; see `effects_of`."""
     permission: ClassVar[str]
     """The key under which rules speak of it: a deny of `*` takes it out of the model's sight."""
+    repeats: ClassVar[bool] = False
+    """Equal calls in one step are meant: each makes something of its own. Of other tools the first
+    of them is run.
+    """
     given: ClassVar[bool] = False
     """The runtime gives it along with one prompt: no list of an agent's tools leaves it out."""
 
