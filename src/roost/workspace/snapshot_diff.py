@@ -1,6 +1,6 @@
 """What differs between two snapshots, file by file, in bounded size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from roost.core.text import clean, decode
 from roost.workspace.diff import changes
@@ -14,11 +14,21 @@ def tree_diff(
     trees: Trees, before: bytes, after: bytes, limits: DiffLimits, conceal: Callable[[str], bool]
 ) -> list[SnapshotDiff]:
     """The files in which two trees differ, by path. Raises `SnapshotLostError`."""
+    return diff_of(trees, trees.compare(before, after), limits, conceal)
+
+
+def diff_of(
+    trees: Trees,
+    differences: Iterable[Difference],
+    limits: DiffLimits,
+    conceal: Callable[[str], bool],
+) -> list[SnapshotDiff]:
+    """The files of `differences`, with their texts within `limits`. Raises `SnapshotLostError`."""
     found: list[SnapshotDiff] = []
     room = limits.chars
-    for number, difference in enumerate(trees.compare(before, after)):
+    for number, difference in enumerate(differences):
         if number >= limits.files:
-            found.append(_bare(difference))
+            found.append(bare(difference))
             continue
         one = _compared(trees, difference, min(room, limits.file_chars), conceal)
         room -= len(one.before) + len(one.after)
@@ -26,7 +36,8 @@ def tree_diff(
     return found
 
 
-def _bare(difference: Difference) -> SnapshotDiff:
+def bare(difference: Difference) -> SnapshotDiff:
+    """A file without its texts, and without its lines being counted."""
     path, old, new = difference
     return SnapshotDiff(
         path=clean(path),

@@ -30,6 +30,10 @@ class SnapshotLostError(RoostError):
     """A snapshot that was asked for is not there any more, or is damaged."""
 
 
+class LookEndedError(RoostError):
+    """A look at all files was ended before it was complete, since nobody needs it any more."""
+
+
 class TooManyFilesError(LimitError):
     """The folder holds more files than a snapshot may."""
 
@@ -75,6 +79,10 @@ class Patch(Struct, frozen=True):
     after: str
     files: tuple[str, ...]
     """Relative to the project, with `/`; bytes that are no UTF-8 are shown as U+FFFD."""
+    began: int = 0
+    """While it may have happened, in milliseconds since 1970: what happened side by side is taken
+    back together. 0: after all that stands before it."""
+    ended: int = 0
 
 
 class SnapshotDiff(Struct, frozen=True, kw_only=True):

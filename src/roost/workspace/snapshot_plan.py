@@ -23,7 +23,7 @@ from roost.workspace.snapshot_models import (
     SnapshotLostError,
 )
 from roost.workspace.snapshot_objects import ObjectStore
-from roost.workspace.snapshot_revert import ACTING, Undoing, undoing
+from roost.workspace.snapshot_revert import ACTING, TimedChange, Undoing, in_order, undoing
 from roost.workspace.snapshot_states import (
     Content,
     Unknown,
@@ -71,22 +71,25 @@ def plan_revert(
     `StorageError`.
     """
     trees = Trees(objects)
-    changes: dict[str, list[tuple[Entry | None, Entry | None]]] = {}
+    changes: dict[str, list[tuple[Entry | None, Entry | None, int, int]]] = {}
     first: dict[str, bytes] = {}
     for patch in patches:
         before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
         wanted = set(patch.files)
         for path, old, new in trees.compare(before, after):
             if clean(path) in wanted:
-                changes.setdefault(path, []).append((old, new))
+                changes.setdefault(path, []).append((old, new, patch.began, patch.ended))
                 first.setdefault(path, before)
     files: list[PlannedFile] = []
     removed: set[str] = set()
     for path in sorted(changes):  # what stands in the way of a path comes before it
         buried = any(parent in removed for parent in _parents(path))
         current = None if buried else version_at(root, path, limit)
-        versions = [(_version(trees, old), _version(trees, new)) for old, new in changes[path]]
-        one = _planned(objects, path, current, undoing(versions, current))
+        versions = [
+            TimedChange(_version(trees, old), _version(trees, new), began, ended)
+            for old, new, began, ended in changes[path]
+        ]
+        one = _planned(objects, path, current, undoing(in_order(versions), current))
         if one.action == "deleted":
             removed.add(path)
         files.append(replace(one, new_folders=_new_folders(trees, first[path], path)))
@@ -220,13 +223,13 @@ def _undo(root: Path, objects: ObjectStore, files: Sequence[PlannedFile]) -> Pat
     now = {one.path: one.current for one in acting}
     then = {one.path: one.target for one in acting}
     return Patch(
-        _stored(root, objects, now),
-        _stored(root, objects, then),
+        stored_alone(root, objects, now),
+        stored_alone(root, objects, then),
         tuple(clean(one.path) for one in acting),
     )
 
 
-def _stored(root: Path, objects: ObjectStore, versions: Mapping[str, Entry | None]) -> str:
+def stored_alone(root: Path, objects: ObjectStore, versions: Mapping[str, Entry | None]) -> str:
     """The id of a tree of these files alone, and of the folders around them that exist."""
     top = Folder()
     # Files first: where one will stand there is no folder, even if there is one now.

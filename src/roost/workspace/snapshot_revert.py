@@ -28,6 +28,37 @@ class Undoing(NamedTuple):
     reason: str = ""
 
 
+class TimedChange(NamedTuple):
+    """A file before and after something that took from `began` to `ended`."""
+
+    before: Version
+    after: Version
+    began: int = 0
+    ended: int = 0
+
+
+def in_order(changes: Sequence[TimedChange]) -> list[Change]:
+    """The changes one after the other; those that went on side by side as one.
+
+    Two commands that ran at once both saw what the other did, so neither of them can be taken back
+    alone: what was there before the first began is what was there before both.
+    """
+    found: list[TimedChange] = []
+    for change in changes:
+        last = found[-1] if found else None
+        if last is None or not _overlap(last, change):
+            found.append(change)
+            continue
+        first = min(last, change, key=lambda one: one.began)
+        final = max(last, change, key=lambda one: one.ended)
+        found[-1] = TimedChange(first.before, final.after, first.began, final.ended)
+    return [(one.before, one.after) for one in found]
+
+
+def _overlap(one: TimedChange, other: TimedChange) -> bool:
+    return one.began < other.ended and other.began < one.ended
+
+
 def undoing(changes: Sequence[Change], current: Version) -> Undoing:
     """How to take back `changes`, the oldest first, of a file that is `current` now."""
     version = current

@@ -5,7 +5,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,7 +13,13 @@ from roost.core.errors import NotFoundError
 from roost.workspace.git_folder import repository_of
 from roost.workspace.ignore import IgnoreFolder
 from roost.workspace.snapshot_index import File, Folder, stamp_of
-from roost.workspace.snapshot_models import LINK, OPAQUE, SnapshotLimits, TooManyFilesError
+from roost.workspace.snapshot_models import (
+    LINK,
+    OPAQUE,
+    LookEndedError,
+    SnapshotLimits,
+    TooManyFilesError,
+)
 from roost.workspace.snapshot_objects import ObjectStore, names_in
 from roost.workspace.snapshot_trees import mode_of
 from roost.workspace.textfile import is_binary
@@ -41,7 +47,8 @@ Found = Literal["kept", "changed", "nested", "gone"]
 class Scanner:
     """Looks at the files below `root`, a real path, for snapshots in `objects`.
 
-    Nothing at or below `excluded` is looked at. `forced` are paths, relative to the root, that
+    Nothing at or below `excluded` is looked at; a look ends early, by `LookEndedError`, once it is
+    `halted`. `forced` are paths, relative to the root, that
     belong to a snapshot although an ignore file names them: they are in the user's repository.
     """
 
@@ -51,7 +58,9 @@ class Scanner:
         objects: ObjectStore,
         limits: SnapshotLimits,
         excluded: Iterable[Path] = (),
+        halted: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._halted = halted
         self._root = f"{root}/".replace("//", "/")
         self._objects = objects
         self._limits = limits
@@ -250,6 +259,8 @@ class Scanner:
         return File(mode_of(status.st_mode), id_, _stamp(status, began))
 
     def _require_room(self) -> None:
+        if self._halted():
+            raise LookEndedError(f"the look at the files of {self._root} was ended")
         if max(self._count, self.new_files) > self._limits.files:
             what = f"{self._limits.files:,} files"
         elif self._new_bytes > self._limits.new_bytes:

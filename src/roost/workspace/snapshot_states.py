@@ -128,11 +128,11 @@ def _permissions(now: int, mode: int) -> int:
         return stat.S_IMODE(now)
     if mode not in _USUAL:
         return mode & 0o777
-    mask = _umask()
+    mask = umask()
     return (0o777 if mode == PROGRAM else 0o666) & ~mask
 
 
-def _umask() -> int:
+def umask() -> int:
     """The process's mask, read without changing it where the system allows that."""
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()

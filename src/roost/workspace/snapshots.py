@@ -10,13 +10,12 @@ a file is what a user wants to undo most. They are on the same disk already, bel
 the store is readable by nobody else, and a file that others may not read comes back as such.
 `diff` shows nothing of files that its caller conceals.
 
-How to use it in a turn, from a thread (everything here does file I/O and may wait for it):
+How to use it, from a thread (everything here does file I/O and may wait for it):
 
-- At the start of a step `track(())`: the last snapshot again, without a look at any file. If the
-  step runs a tool of unknown reach, such as a command, `track()` right before and right after it:
-  then only what changed while it ran is taken for its doing, and not what the user did meanwhile.
-- After a tool that tells what it wrote: `track(paths)`.
-- `compare(before, after)` makes the `Patch` to be kept with the step; `patch` does both.
+- Around a tool of unknown reach, such as a command: `track()` right before and right after it, so
+  that only what changed while it ran is taken for its doing, and not what the user did meanwhile.
+  `compare(before, after)` makes the `Patch` to be kept. Tools that name their files beforehand
+  need no look at others: see `snapshot_written.py`; `follow` tells the snapshot after them.
 - To undo: `plan` the patches, the oldest first; show `plan.report`; keep `plan.report.undo`; then
   `apply`. To undo that: `unrevert` its report. All of it works after a restart.
 """
@@ -94,7 +93,8 @@ class Snapshots:
         self._objects = ObjectStore(self.store)
         self._roots = Roots(self._objects)
         outside = [Path(os.path.realpath(one)) for one in (store, *excluded)]
-        self._scanner = Scanner(self.root, self._objects, self._limits, outside)
+        self._halt = threading.Event()
+        self._scanner = Scanner(self.root, self._objects, self._limits, outside, self._halt.is_set)
         self._forced = ForcedPaths(self.root)
         self._lock = threading.RLock()
         self._index: Folder | None = None
@@ -137,6 +137,22 @@ class Snapshots:
             except BaseException:
                 self._forget()
                 raise
+
+    @property
+    def last(self) -> str | None:
+        """The newest snapshot that was made here; None if none was yet. Waits for nothing."""
+        return self._last
+
+    def follow(self, changed: Iterable[Path | str]) -> str | None:
+        """The snapshot after `changed` were written, where that is known at once: None before the
+        first look at all files, and while another look goes on. Raises as `track` does.
+        """
+        if not self._complete or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return self.track(changed)
+        finally:
+            self._lock.release()
 
     def patch(self, since: str, changed: Iterable[Path | str] | None = None) -> Patch | None:
         """What changed since the snapshot `since`, with a new snapshot; None if none can be made.
@@ -225,7 +241,10 @@ class Snapshots:
         return snapshot_prune.prune(self.store, kept, older_than, seconds)
 
     def close(self) -> None:
-        """Save what is remembered of the files, so that the next start need not read them all."""
+        """End a look that is under way, which then raises `LookEndedError`, and save what is
+        remembered of the files, so that the next start need not read them all.
+        """
+        self._halt.set()
         with self._lock, suppress(OSError):  # it is a memory: without it the files are read again
             if self._unsaved and self._complete:
                 self._save()
