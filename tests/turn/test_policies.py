@@ -7,7 +7,6 @@ from step_samples import (
     after,
     facts,
     failed,
-    mail,
     person,
     ran,
     runtime,
@@ -18,7 +17,6 @@ from step_samples import (
 
 from roost.actors.models import Budgets
 from roost.sessions.models import Message, MessageError
-from roost.sessions.parts import ToolCompleted, ToolPart, ToolTime
 from roost.turn.classes import StepClass, row_of, traits_of
 from roost.turn.models import (
     Action,
@@ -305,106 +303,3 @@ def test_a_graceful_cancel_gets_one_last_word() -> None:
     assert verdict(facts(person(), step(ran()), steps=2, cancel="graceful", budgets=spent)) == Stop(
         "cancelled"
     )
-
-
-# Loops over steps
-
-
-def rungs(*calls: Message, budgets: Budgets | None = None) -> list[str]:
-    """What is said after each of `calls` in a row."""
-    history, said, left = [person()], list[str](), budgets or Budgets()
-    for call in calls:
-        action = verdict(after(call, *history, budgets=left))
-        history.append(call)
-        match action:
-            case Inject():
-                left = left.spend(**{action.policy: 1})
-                history.append(runtime())
-                said.append("replan" if "new plan" in action.words else "remind")
-            case Stop():
-                said.append("stop")
-                break
-            case Sample():
-                said.append("")
-    return said
-
-
-def test_the_same_call_again_and_again_climbs_a_ladder() -> None:
-    ladder = ["", "", "remind", "", "", "replan", "", "", "stop"]
-    assert rungs(*[step(ran("ls"))] * 20) == ladder
-    assert rungs(*[step(failed())] * 20) == ladder
-
-
-@pytest.mark.parametrize("period", [2, 3, 4])
-def test_a_round_of_several_steps_is_noticed(period: int) -> None:
-    calls = [step(ran(f"command {n % period}")) for n in range(100)]
-    said = rungs(*calls)
-    assert said.index("remind") == 3 * period - 1
-    assert said.index("replan") == 6 * period - 1
-    assert said.index("stop") == 9 * period - 1
-
-
-def test_equal_calls_are_equal_whatever_the_order_of_their_fields() -> None:
-    one = {"a": 1, "b": {"c": 2, "d": 3}}
-    other = {"b": {"d": 3, "c": 2}, "a": 1}
-    signatures: set[bytes | None] = set()
-    for given in (one, other):
-        state = ToolCompleted(given, "", "", {}, ToolTime(1, 2))
-        part = ToolPart("prt", "ses", "msg", "call", "bash", state)
-        signatures.add(repetition.calls_signature(step(part)))
-    assert len(signatures) == 1
-
-
-def test_different_work_is_no_loop() -> None:
-    edits = [step(ran(f"edit {n}")) if n % 2 else step(ran("test")) for n in range(40)]
-    assert set(rungs(*edits)) == {""}
-    assert rungs(*[step(ran("ls"))] * 2, step(ran("pwd")), *[step(ran("ls"))] * 2) == [""] * 5
-
-
-def test_a_person_who_speaks_ends_a_streak() -> None:
-    same = step(ran("ls"))
-    history = (person(), same, same, person("again please"))
-    assert verdict(after(same, *history)) == Sample()
-    assert isinstance(verdict(after(same, person(), same, runtime(), same)), Inject)
-
-
-@pytest.mark.parametrize("kinds", [("message",), ("notice",), ("system", "permission")])
-def test_an_actor_that_waits_again_and_again_and_is_written_to_each_time_is_in_no_loop(
-    kinds: tuple[str, ...],
-) -> None:
-    wait = step(ran("wait"))
-    history = [person()]
-    for _ in range(9):
-        assert verdict(after(wait, *history)) == Sample()
-        history += [wait, mail(*kinds)]
-
-
-def test_what_the_runtime_says_of_itself_does_not_end_a_streak() -> None:
-    same = step(ran("ls"))
-    history = (person(), same, mail("system"), same, mail("system", "system"))
-    assert isinstance(verdict(after(same, *history)), Inject)
-
-
-def test_the_cost_of_looking_for_loops_does_not_grow_with_the_history() -> None:
-    history = tuple(step(ran(f"command {n}")) for n in range(3_000))
-    seen = 0
-
-    class Counting(tuple[Message, ...]):
-        __slots__ = ()
-
-        def __reversed__(self) -> Any:
-            nonlocal seen
-            for index in range(len(self) - 1, -1, -1):
-                seen += 1
-                yield self[index]
-
-    for period in range(1, repetition.LONGEST_PERIOD + 1):
-        repetition._run(Counting((person(), *history)), period)
-    assert seen < 20
-
-
-def test_what_was_repeated_is_told_and_the_step_is_hidden() -> None:
-    action = verdict(after(Repeat(step(words("x")), "the same 5 characters")))
-    assert isinstance(action, Inject)
-    assert "the same 5 characters" in action.words
-    assert action.hide

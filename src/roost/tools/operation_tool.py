@@ -22,6 +22,7 @@ class OperationTool(Tool[A]):
     Subclasses say the file of their description and the field that an agent is named in.
     """
 
+    repeats: ClassVar[bool] = True
     words: ClassVar[str]
     """The Markdown file beside this one."""
     agent_field: ClassVar[str]

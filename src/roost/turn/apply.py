@@ -45,15 +45,15 @@ async def apply(
     given back, to be waited for.
     """
     used = _used(memory.progress, step, action)
-    last = _seen(step, action)
+    changed = _changed(memory, step, action)
 
     def store(tx: Transaction) -> Settled | Taken | Wait:
         check_fence(tx, memory.claim)
         failpoint("apply.before")
         if step is not None:
             step.store(tx)
-        if last is not None:
-            transcript.update_message(tx, last.info)
+        for message in changed:
+            transcript.update_message(tx, message.info)
         save_progress(tx, memory.claim, used)
         failpoint("apply.stored")
         result = _carry_out(tx, memory, action)
@@ -67,8 +67,9 @@ async def apply(
     memory.progress = used
     failpoint("apply.committed")
     if step is not None:
-        memory.extend([last or step.outcome.message])
+        memory.extend([step.outcome.message])
         memory.recorder = None
+    memory.replace(changed)
     return received(world, memory, result) if isinstance(result, Taken) else result
 
 
@@ -87,21 +88,26 @@ def _used(before: Progress, step: Step | None, action: Action) -> Progress:
     return msgspec.structs.replace(progress, budgets=progress.budgets.spend(**{spend: 1}))
 
 
-def _seen(step: Step | None, action: Action) -> Message | None:
-    """The message of the step as it is to be kept, when that differs from how it ended."""
-    if step is None:
-        return None
-    message = step.outcome.message
-    info = message.info
-    if isinstance(action, Inject) and info.id in action.hide and isinstance(info, AssistantInfo):
-        return Message(msgspec.structs.replace(info, hidden=True), message.parts)
-    if isinstance(action, Stop) and (action.error or action.degraded):
-        assert isinstance(info, AssistantInfo)
-        ended = msgspec.structs.replace(
-            info, error=info.error or action.error, degraded=action.degraded
-        )
-        return Message(ended, message.parts)
-    return None
+def _changed(memory: Memory, step: Step | None, action: Action) -> list[Message]:
+    """The messages that are to be kept otherwise than they are: hidden, or with how it ended."""
+    changes: dict[str, object] = {}
+    ids: tuple[str, ...] = ()
+    if isinstance(action, Inject):
+        ids, changes = action.hide, {"hidden": True}
+    elif isinstance(action, Stop) and step is not None and (action.error or action.degraded):
+        ids = (step.outcome.message.info.id,)
+        changes = {"error": _error_of(step) or action.error, "degraded": action.degraded}
+    known = memory.messages if step is None else [*memory.messages, step.outcome.message]
+    return [
+        Message(msgspec.structs.replace(message.info, **changes), message.parts)
+        for message in (known if ids else ())
+        if message.info.id in ids
+    ]
+
+
+def _error_of(step: Step) -> MessageError | None:
+    info = step.outcome.message.info
+    return info.error if isinstance(info, AssistantInfo) else None
 
 
 def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled | Wait:

@@ -85,6 +85,16 @@ class Memory:
                 if is_prompt(message.info):
                     self.prompt = message.info
 
+    def replace(self, changed: Iterable[Message]) -> None:
+        """Put messages of the slice that have changed in the place of what they were."""
+        for message in changed:
+            at = next(
+                at
+                for at in range(len(self.messages) - 1, -1, -1)
+                if self.messages[at].info.id == message.info.id
+            )
+            self.messages[at] = message
+
     @property
     def budgets(self) -> Budgets:
         """The limits of the turn, and what it has used of them."""

@@ -24,10 +24,12 @@ from roost.sessions.parts import (
     ToolTime,
 )
 from roost.tools.actor_port import Stored
-from roost.tools.arguments import ArgumentsError, Parsed, parse_call
+from roost.tools.arguments import ArgumentsError, Parsed, parse_call, read_object
 from roost.tools.contract import Question, Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.output import cap
+from roost.turn.duplicates import NOT_REPEATED, duplicates
 from roost.turn.hands import refusal
+from roost.turn.loops import DUPLICATE
 from roost.turn.memory import Memory
 from roost.turn.prepare import Plan, switched_off
 from roost.turn.recorder import CallDraft, Recorder
@@ -55,7 +57,9 @@ async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder
     """Run every call that the stream left in `recorder`, and store each result."""
     blocked = False
     invalid = 0
-    batches = list(_batches(recorder.calls, plan.tools))
+    repeated = duplicates(recorder.calls, plan.tools)
+    drafts = [draft for draft in recorder.calls if draft.part.id not in repeated]
+    batches = list(_batches(drafts, plan.tools))
     for batch in batches:
         runs = [_Run(world, memory, plan, recorder, draft) for draft in batch]
         if blocked:
@@ -70,6 +74,9 @@ async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder
                     group.create_task(run.go())
         blocked = blocked or any(run.blocked for run in runs)
         invalid += sum(run.invalid for run in runs)
+    for draft in recorder.calls:
+        if draft.part.id in repeated:
+            await _Run(world, memory, plan, recorder, draft).repeat(repeated[draft.part.id])
     return CallsResult(blocked, invalid)
 
 
@@ -285,6 +292,16 @@ class _Run:
             attachments or None,
         )
         await self._end(done, answer.stored)
+
+    async def repeat(self, call_id: str) -> None:
+        """End the call without running it: what it asks for is what `call_id` asked for. It is
+        stored with the end of the step.
+        """
+        now = now_ms()
+        given = read_object(self._draft.arguments)
+        told = {DUPLICATE: call_id}
+        done = ToolCompleted(given, NOT_REPEATED, "", told, ToolTime(now, now))
+        await self._recorder.set_tool(self._part_id, done, later=True)
 
     async def fail(
         self,

@@ -1,103 +1,69 @@
-"""One ladder for loops: remind, then ask for another plan, then stop.
+"""One ladder for all loops: remind, then ask for another plan and leave the loop out of the model's
+view, then stop.
 
-It climbs for a stream that repeated itself and for identical tool calls step after step.
+It climbs for a stream that repeated itself, for a step that asks for the same many times over, and
+for the same steps again and again. An answer is never a loop, however often it was given before.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
-from roost.sessions.models import Message, MessageError, UserInfo
-from roost.sessions.parts import ToolPart
+from roost.sessions.models import AssistantInfo, MessageError
+from roost.turn.loops import crowd, rounds
 from roost.turn.models import Action, Facts, Inject, Repeat, Stop
 from roost.turn.policies.structured import is_given, wants_format
 from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "repetition"
 LIMIT: Final = 2
-STREAK: Final = 3
-"""Rounds of the same steps that count as a loop; each further rung needs as many again."""
-LONGEST_PERIOD: Final = 4
-"""Steps of the longest round that is noticed."""
 REMIND: Final = (
     "You are repeating yourself: {what}. Stop that. Use what you know already, and take a "
     "different step."
 )
 REPLAN: Final = (
-    "You are still repeating yourself: {what}. Write a new plan in a few lines: what is known, why "
-    "the last way did not work, what you will do instead. Then do it, or tell the user what "
-    "blocks you."
+    "You are still repeating yourself: {what}. What repeats itself is left out above. Write a new "
+    "plan in a few lines: what is known, why the last way did not work, what you will do instead. "
+    "Then do it, or tell the user what blocks you."
 )
 
 
 def judge(facts: Facts) -> Action | None:
-    """Climb one rung when the step just taken closed a loop."""
+    """Climb one rung when the step closes a loop."""
     if isinstance(facts.outcome, Repeat):
-        return _climb(facts, facts.outcome.finding, hide=(facts.outcome.message.info.id,))
-    if facts.outcome is None or (wants_format(facts) and is_given(facts.outcome.message)):
+        cut = facts.outcome.message.info.id
+        return _climb(facts, facts.outcome.finding, always=(cut,))
+    if facts.step is None or not _goes_on(facts):
         return None
-    for period in range(1, LONGEST_PERIOD + 1):
-        run = _run(facts.messages, period)
-        if run >= period * STREAK:
-            due = run % (period * STREAK) == 0
-            return _climb(facts, _words(period, run // period), hide=()) if due else None
-    return None
+    if wants_format(facts) and is_given(facts.step):
+        return None
+    loop = crowd(facts.step) or rounds(facts.messages)
+    return _climb(facts, loop.what, spare=loop.spare) if loop is not None and loop.due else None
 
 
-def _words(period: int, times: int) -> str:
-    what = "the same tool call" if period == 1 else f"the same {period} tool calls in turn"
-    return f"{what} {times} times in a row"
+def _goes_on(facts: Facts) -> bool:
+    """Whether the turn is to go on after the step: calls, or an answer that was cut."""
+    info = facts.step.info if facts.step else None
+    cut = isinstance(info, AssistantInfo) and info.finish == "length"
+    return facts.kind == "continue" or (facts.kind == "final" and cut)
 
 
-def _climb(facts: Facts, what: str, *, hide: tuple[str, ...]) -> Action:
+def _climb(
+    facts: Facts, what: str, *, always: tuple[str, ...] = (), spare: tuple[str, ...] = ()
+) -> Action:
+    """`always`: what the model is not shown from the first rung on; `spare`: from the second."""
     if facts.budgets.left(BUDGET, LIMIT) <= 0:
         words = f"Stopped because the model kept repeating itself: {what}"
         return Stop("failure", MessageError("RepetitionError", {"message": words}))
-    words = REPLAN if facts.budgets.used.get(BUDGET) else REMIND
-    return Inject(BUDGET, words.format(what=what), hide=hide)
-
-
-def calls_signature(message: Message) -> bytes | None:
-    """The calls of a step in a form in which equal calls are equal; None without calls."""
-    calls = [
-        (part.tool, msgspec.to_builtins(part.state.input))
-        for part in message.parts
-        if isinstance(part, ToolPart)
-    ]
-    return msgspec.json.encode(calls, order="sorted") if calls else None
-
-
-def _run(messages: Sequence[Message], period: int) -> int:
-    """How many of the newest steps, up to what others said last, made the calls that were made
-    `period` steps later.
-
-    News makes the same call another one: an actor that waits, hears and waits again gets on.
-    """
-    seen: list[bytes] = []
-    for message in reversed(messages):
-        if isinstance(message.info, UserInfo):
-            if not _is_reminder(message.info):
-                break
-            continue
-        signature = calls_signature(message)
-        if signature is None or (len(seen) >= period and signature != seen[-period]):
-            break
-        seen.append(signature)
-    return len(seen)
-
-
-def _is_reminder(info: UserInfo) -> bool:
-    """Whether the runtime alone spoke, which is no reason to do the same once more."""
-    if info.provenance is None:
-        return False
-    return all(row["kind"] == "system" for row in info.provenance.get("inbox", ()))
+    if facts.budgets.used.get(BUDGET):
+        return Inject(BUDGET, REPLAN.format(what=what), hide=always + spare)
+    return Inject(BUDGET, REMIND.format(what=what), hide=always)
 
 
 POLICY: Final = Policy(
     name="repetition",
-    looks_at="a stream that was cut because it repeated itself, or the same calls step after step",
-    answers="remind, then ask for another plan",
+    looks_at="a stream that was cut because it repeated itself, a step that asks for the same many"
+    " times over, or the same steps again and again; an answer is no loop",
+    answers="remind; the second time ask for another plan and leave the loop out of the model's"
+    " view. A stream that was cut is left out at once",
     judge=judge,
     allowances=(Allowance(name=BUDGET, limit=LIMIT),),
     spent="stop with RepetitionError",
