@@ -264,10 +264,10 @@ def test_reasoning_is_shown_only_when_asked_for() -> None:
 
 def test_a_retry_is_told_with_its_wait() -> None:
     at = time.strftime("%H:%M:%S", time.localtime(20))
-    _, notes = shown(view(), Retrying(2, "429 too many requests", 20_000, 5))
-    assert notes == (f"429 too many requests; trying again in 0.0 s, at {at} (attempt 3 of 6)\n")
-    assert retrying_words(Retrying(1, "", 20_000), 9_000) == (
-        f"trying again in 11 s, at {at} (attempt 2)"
+    _, notes = shown(view(), Retrying(2, "429: too many requests.", 20_000, 5))
+    assert notes == (f"429: too many requests; trying again in 0.0 s, at {at} (attempt 3 of 6)\n")
+    assert retrying_words(Retrying(1, "no", 20_000), 9_000) == (
+        f"no; trying again in 11 s, at {at} (attempt 2)"
     )
 
 

@@ -197,7 +197,7 @@ def test_one_that_waits_for_its_turn_can_be_stopped_without_a_call(chat_house: H
 
 
 TREE = {
-    "tokens": ({"tree_tokens": 12_000}, "12000 tokens of all actors together"),
+    "tokens": ({"tree_tokens": 12_000}, "12,000 tokens of all actors together"),
     "cost": ({"tree_cost": 0.02}, "0.02 US dollars of all actors together"),
 }
 
@@ -251,7 +251,7 @@ def test_the_time_of_the_tree_is_limited_too(chat_house: Household) -> None:
     chat_house.play(busy)
     answer = chat_house.prompt("Work on and on.")
     assert answer.code == 3, answer.err
-    assert "1 seconds of all actors together" in answer.result["error"]["data"]["message"]
+    assert ": 1 second of all actors together" in answer.result["error"]["data"]["message"]
 
 
 def test_the_limit_of_cost_of_a_run_holds_for_all_its_actors(chat_house: Household) -> None:
@@ -298,7 +298,7 @@ def test_what_a_folder_says_cannot_lift_the_limits_of_a_tree(chat_house: Househo
     chat_house.play(busy)
     answer = chat_house.prompt("Work on and on.")
     assert answer.code == 3, answer.err
-    assert re.search(r"9000 tokens", answer.result["error"]["data"]["message"])
+    assert re.search(r"9,000 tokens", answer.result["error"]["data"]["message"])
 
 
 # Stops

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, lines_of
 from roost.cli.doctor.folders import check_folders
 from roost.cli.doctor.machine import check_machine
@@ -21,6 +20,7 @@ from roost.cli.doctor.stored import check_stored
 from roost.cli.folders import working_folder
 from roost.cli.terminal import look_of
 from roost.config.paths import roost_paths
+from roost.core.amounts import counted
 
 
 class DoctorOptions(Struct, frozen=True, kw_only=True):

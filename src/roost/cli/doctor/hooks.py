@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.doctor.hook_programs import fault_of
 from roost.config.hooks import HookPoint, Matcher
@@ -13,6 +12,7 @@ from roost.config.paths import Paths, home_of
 from roost.config.sources import PLUGINS_FOLDER, is_plugin, project_folders
 from roost.config.validate import near
 from roost.context.agents import agents
+from roost.core.amounts import counted
 from roost.hooks.matcher import BUILT_IN_AGENTS, applies
 from roost.hooks.models import Mode
 from roost.hooks.plugins import (

@@ -5,13 +5,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
-from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.doctor.hooks import check_hooks
 from roost.cli.permission_names import mistyped
 from roost.cli.trusting import UNUSED, load_config
 from roost.config.loaded import Loaded
 from roost.config.paths import Paths
+from roost.core.amounts import counted
 from roost.core.errors import ConfigError, RoostError
 from roost.llm import local
 from roost.llm.addresses import is_loopback

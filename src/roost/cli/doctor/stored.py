@@ -8,10 +8,10 @@ from typing import Final
 
 from roost.actors import store as actors
 from roost.actors.owner import has_died
-from roost.cli.counting import counted
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.states import Watch, owners_folder
 from roost.config.paths import Paths
+from roost.core.amounts import counted
 from roost.core.errors import StorageError
 from roost.db.connect import connect, explain
 from roost.db.migrations import MIGRATIONS, version_of

@@ -21,6 +21,7 @@ from roost.cli.run.sightings import Asking, Retrying, Sighting
 from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView, retrying_words
 from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Look, Output, is_one_place, is_regular_file, look_of
+from roost.core.amounts import counted, dollars
 from roost.core.clock import now_ms
 from roost.core.text import terminal_safe
 
@@ -172,7 +173,7 @@ def _answer(structured: Any) -> list[Chunk]:
 
 
 def _denied(count: int, *, yes: bool) -> str:
-    calls = "1 call was" if count == 1 else f"{count} calls were"
+    calls = counted(count, "call was", "calls were")
     if yes:
         way_out = (
             "--yes does not cover what a rule denies, deletes outside the project, and kills by"
@@ -189,10 +190,8 @@ def _footer(finale: Finale, denied: int) -> list[str]:
     usage = finale.usage
     figures = [
         finale.session_id,
-        f"{usage.steps} step{'s' * (usage.steps != 1)}",
-        f"{usage.tokens.total:,} tokens",
-        *([f"${usage.cost:.4f}"] if usage.cost else []),
-        *([f"{denied} call{'s' * (denied != 1)} refused"] if denied else []),
+        *_used(usage.steps, usage.tokens.total, usage.cost),
+        *([f"{counted(denied, 'call')} refused"] if denied else []),
         f"{finale.seconds:.1f} s",
     ]
     return [
@@ -206,9 +205,13 @@ def _together(total: Spent | None) -> list[str]:
     """What all actors used, where there was more than one."""
     if total is None or total.actors < 2:
         return []
-    figures = [f"{total.steps} steps", f"{total.tokens.total:,} tokens"]
-    figures += [f"${total.cost:.4f}"] if total.cost else []
+    figures = _used(total.steps, total.tokens.total, total.cost)
     return [f"all {total.actors} actors: {' · '.join(figures)}"]
+
+
+def _used(steps: int, tokens: int, cost: float) -> list[str]:
+    cents = [f"${dollars(cost, 4)}"] if cost else []
+    return [counted(steps, "step"), counted(tokens, "token"), *cents]
 
 
 class JsonScreen:
@@ -227,7 +230,7 @@ class JsonScreen:
         """Write the lines for them."""
         for sighting in sightings:
             if isinstance(sighting, Retrying):
-                await self._tell(f"{sighting.message}; {retrying_words(sighting, now_ms())}")
+                await self._tell(retrying_words(sighting, now_ms()))
             elif isinstance(sighting, Asking):
                 await self._tell("\n".join(request_lines(sighting.ask, Look())))
         await self._write([line for s in sightings for line in self._view.feed(s)])

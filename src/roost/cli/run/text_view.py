@@ -215,13 +215,15 @@ class TextView:
         return self.note("\n".join(lines))
 
     def _retrying(self, retry: Retrying) -> list[Chunk]:
-        words = f"{retry.message}; {retrying_words(retry, now_ms())}"
-        return self.note(self._options.notes.paint(terminal_safe(words), "yellow"))
+        words = terminal_safe(retrying_words(retry, now_ms()))
+        return self.note(self._options.notes.paint(words, "yellow"))
 
 
 def retrying_words(retry: Retrying, now: int) -> str:
-    """When the next try comes and the how many-th it is; `now` in milliseconds since the epoch."""
+    """What failed, when the next try comes and the how many-th it is; `now` in milliseconds since
+    the epoch."""
     seconds = max(0, retry.next - now) / 1000
     wait = f"{seconds:.1f}" if seconds < 1 else f"{seconds:.0f}"
     clock = time.strftime("%H:%M:%S", time.localtime(retry.next / 1000))
-    return f"trying again in {wait} s, at {clock} ({retry.turn})"
+    failed = retry.message.rstrip(". ")
+    return f"{failed}; trying again in {wait} s, at {clock} ({retry.turn})"

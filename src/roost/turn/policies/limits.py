@@ -1,9 +1,10 @@
 """The caps of a turn: steps, tokens, money, time, and calls that could not be read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from roost.actors import tree_budgets
+from roost.core.amounts import counted, dollars
 from roost.sessions.models import MessageError
 from roost.turn.models import Action, Facts, Sample, Stop
 from roost.turn.policy import Allowance, Policy
@@ -16,15 +17,16 @@ TOKENS: Final = "tokens"
 COST: Final = "cost"
 SECONDS: Final = "seconds"
 INVALID_CALLS: Final = "invalid_calls"
-_WORDS: Final = {
-    STEPS: "{:.0f} steps",
-    TOKENS: "{:.0f} tokens",
-    COST: "{:.2f} US dollars",
-    SECONDS: "{:.0f} seconds",
-    tree_budgets.TOKENS: "{:.0f} tokens of all actors together",
-    tree_budgets.COST: "{:.2f} US dollars of all actors together",
-    tree_budgets.SECONDS: "{:.0f} seconds of all actors together",
-    INVALID_CALLS: "{:.0f} tool calls that could not be read",
+_OF_ALL: Final = " of all actors together"
+_WORDS: Final[dict[str, Callable[[float], str]]] = {
+    STEPS: lambda most: counted(most, "step"),
+    TOKENS: lambda most: counted(most, "token"),
+    COST: lambda most: f"{dollars(most)} US dollars",
+    SECONDS: lambda most: counted(most, "second"),
+    tree_budgets.TOKENS: lambda most: counted(most, "token") + _OF_ALL,
+    tree_budgets.COST: lambda most: f"{dollars(most)} US dollars{_OF_ALL}",
+    tree_budgets.SECONDS: lambda most: counted(most, "second") + _OF_ALL,
+    INVALID_CALLS: lambda most: counted(most, "tool call") + " that could not be read",
 }
 """The limits in words, in the order in which they are looked at."""
 WORDS: Final = (
@@ -59,13 +61,13 @@ def judge(facts: Facts) -> Action | None:
         return _stop(name, limits)
     if facts.kind not in {None, "continue"}:
         return None
-    words = WORDS.format(limit=_limit(name), what=_WORDS[name].format(limits[name]))
+    words = WORDS.format(limit=_limit(name), what=in_words(name, limits[name]))
     return Sample(closing=True, spend=REPORT, words=words)
 
 
 def in_words(name: str, limit: float) -> str:
     """A limit for people: `0.05 US dollars`."""
-    return _WORDS[name].format(limit)
+    return _WORDS[name](limit)
 
 
 def _limits(facts: Facts) -> dict[str, float]:
@@ -85,8 +87,7 @@ def _limit(name: str) -> str:
 
 
 def _stop(name: str, limits: Mapping[str, float]) -> Stop:
-    what = _WORDS[name].format(limits[name])
-    words = f"Stopped by the {_limit(name)}: {what}"
+    words = f"Stopped by the {_limit(name)}: {in_words(name, limits[name])}"
     if name in tree_budgets.NAMES:
         words += f". The next prompt counts from nothing; `limits.{name}` allows more"
     return Stop("failure", MessageError("LimitError", {"message": words}))
