@@ -125,7 +125,7 @@ def test_a_child_that_reaches_a_limit_reports_what_it_has_and_has_failed(
     _, news, notice = heard(chat_house, half, "Only the first half is done.")
     assert notice["notice"] == "failed"
     assert "limit" in notice["error"]
-    assert "1 steps" in notice["error"]
+    assert "1 step" in notice["error"]
     assert "Partial result: Only the first half is done." in news
 
 
