@@ -1,6 +1,7 @@
 """The typed client: sessions, prompts, events, requests to the person, the queue.
 
-What it can ask of single actors is in `actor_calls.py`, of teams in `team_calls.py`.
+What it can ask of single actors is in `actor_calls.py`, of teams in `team_calls.py`, of goals in
+`goal_calls.py`.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from roost.actors.models import Actor, CancelMode, Turn
 from roost.client.actor_calls import ActorCalls, with_id
 from roost.client.connection import Connection, raise_problem
 from roost.client.events import EventFollower
+from roost.client.goal_calls import GoalCalls
 from roost.client.models import Health, RawMessage, ServerEvent, ServerPlace, UnreachableError
 from roost.client.team_calls import TeamCalls
 from roost.core.ids import new_id
@@ -26,7 +28,7 @@ _TRIES: Final = 5
 """Times that a prompt is sent again after its connection was lost."""
 
 
-class Client(ActorCalls, TeamCalls):
+class Client(ActorCalls, TeamCalls, GoalCalls):
     """One server. Use as an async context manager, or `aclose` it.
 
     Every method raises the error that the server answers with, and `UnreachableError`.

@@ -57,6 +57,8 @@ class PromptInput(Struct, frozen=True, rename=wire_name):
     """Store it, start no turn."""
     format: dict[str, Any] | None = None
     """`{type: "json_schema", schema, retryCount}`: the answer must fit the schema."""
+    goal: str | None = None
+    """What the session is to reach from now on, in place of the goal it has."""
 
 
 class Accepted(Struct, frozen=True):

@@ -4,6 +4,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from roost.actors import store as actors
 from roost.actors.cancel import cancel_below, cancel_session, hold, stop
 from roost.actors.models import Actor, CancelMode
@@ -18,6 +20,7 @@ from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.events.bus import Bus
 from roost.events.types import Event
+from roost.goals import store as goals
 from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
@@ -26,6 +29,7 @@ from roost.permissions.asks import Ask
 from roost.permissions.models import Reply
 from roost.runtime.attachments import Attachments
 from roost.runtime.deleting import delete_session
+from roost.runtime.goal_command import with_note
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
@@ -176,7 +180,9 @@ class Runtime:
         """
         named = await self.named(session_id, actor_id)
         address = named.address
-        body = await self.body_of(address, given)
+        if given.goal is not None:
+            given = _checked_goal(named, given)
+        body = await self.body_of(address, with_note(given))
 
         def accept(tx: Transaction) -> Accepted:
             end_unheard(tx, address)
@@ -192,6 +198,8 @@ class Runtime:
             )
             receipt = send(tx, letter)
             sessions.touch(tx, session_id, now_ms())
+            if given.goal is not None and receipt.new:
+                goals.set_goal(tx, session_id, given.goal)
             for event in news if receipt.new else ():
                 tx.emit(event)
             return Accepted(body.message_id, receipt.id, receipt.new)
@@ -338,3 +346,14 @@ class Runtime:
         return await self.database.write(
             lambda tx: asks.answer(tx, ask_id, "question", {"rejected": True})
         )
+
+
+def _checked_goal(actor: Actor, given: PromptInput) -> PromptInput:
+    """`given` with its goal as it will be stored. Raises `UsageError`."""
+    if not actor.fronts:
+        raise UsageError(
+            f"{actor.actor_id} cannot have a goal",
+            hint="A goal is the session's: leave the actor out.",
+        )
+    condition = goals.check_condition(given.goal or "")
+    return msgspec.structs.replace(given, goal=condition)

@@ -69,7 +69,8 @@ class CommandBody(Struct, frozen=True, rename=wire_name):
     parts: tuple[FileInput, ...] = ()
 
 
-def _model_name(ref: str | None) -> ModelName | None:
+def model_name(ref: str | None) -> ModelName | None:
+    """The model that a body names as `provider/model`, or None."""
     provider, _, model = (ref or "").partition("/")
     return ModelName(provider, model) if provider and model else None
 
@@ -94,7 +95,7 @@ def command_prompt(
     return PromptInput(
         parts=(*parts, *body.parts),
         message_id=message_id,
-        model=_model_name(body.model or command.model),
+        model=model_name(body.model or command.model),
         agent=body.agent or command.agent,
         variant=body.variant or command.variant,
     )

@@ -29,7 +29,7 @@ from roost.runtime.project import Project
 from roost.server.service import Service
 from roost.sessions.models import Session
 
-Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 DIRECTORY_HEADER: Final = "x-opencode-directory"
 """Names the folder that a request is about, where its query does not."""
 Q = TypeVar("Q")

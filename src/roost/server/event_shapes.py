@@ -10,6 +10,7 @@ from msgspec import Struct
 from roost.actors.models import Actor, CancelMode, Outcome, SessionStatus
 from roost.actors.teams import Reached, Team
 from roost.core.wire_names import wire_name
+from roost.goals.models import Goal, Verdict
 from roost.inbox.models import Address, State
 from roost.server.wire import MailView, Stamp
 from roost.sessions.models import MessageError
@@ -125,6 +126,15 @@ class TeamMessage(Struct, frozen=True, rename=wire_name):
     """Of the sender."""
 
 
+class SessionGoal(Struct, frozen=True, rename=wire_name):
+    """A session was given a goal, it was judged, paused, taken up again or cleared."""
+
+    session_id: str
+    goal: Goal
+    verdict: Verdict | None
+    """What the judge said, where that is the news."""
+
+
 EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "actor.registered": ActorRegistered,
     "actor.updated": ActorUpdated,
@@ -134,6 +144,7 @@ EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "actor.stalled": ActorStalled,
     "turn.delivered": TurnDelivered,
     "turn.ended": TurnEnded,
+    "session.goal": SessionGoal,
     "inbox.arrived": InboxArrived,
     "inbox.updated": InboxUpdated,
     "team.created": TeamCreated,

@@ -96,7 +96,7 @@ def preflight_headers(origin: str) -> dict[str, str]:
     """The answer to a browser's question whether a page of an allowed origin may ask."""
     return {
         **shared_headers(origin),
-        "access-control-allow-methods": "GET, POST, PATCH, DELETE",
+        "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
         "access-control-allow-headers": _ALLOWED_HEADERS,
         "access-control-max-age": _DAY,
     }

@@ -11,6 +11,7 @@ from roost.context.agents import Agent
 from roost.core.clock import now_ms
 from roost.permissions.layers import layers_for
 from roost.permissions.rules import rules_of
+from roost.runtime import goal_command
 from roost.runtime.project import Project
 from roost.server.commands import placeholders
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
@@ -93,9 +94,15 @@ def _agent_view(agent: Agent, project: Project, home: Path) -> AgentView:
 
 
 async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
-    """The commands of the configuration."""
+    """The commands that are built in, and those of the configuration."""
     project = await call.project()
-    return [
+    built_in = CommandView(
+        name=goal_command.NAME,
+        template=goal_command.TEMPLATE,
+        hints=placeholders(goal_command.TEMPLATE),
+        description=goal_command.DESCRIPTION,
+    )
+    configured = [
         CommandView(
             name=name,
             template=command.template,
@@ -106,7 +113,9 @@ async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
             subtask=command.subtask,
         )
         for name, command in project.loaded.config.command.items()
+        if name != goal_command.NAME
     ]
+    return [built_in, *configured]
 
 
 async def get_paths(call: Call[NoQuery, None]) -> PathView:

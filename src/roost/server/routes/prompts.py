@@ -2,16 +2,23 @@
 
 from typing import Any, Final, Literal
 
+import msgspec
+
+from roost.core.clock import now_ms
 from roost.core.errors import UsageError
 from roost.core.ids import new_id
 from roost.events.types import Event
-from roost.runtime.models import PromptInput
-from roost.server.commands import CommandBody, command_prompt
+from roost.runtime import goal_command, goals
+from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal
+from roost.runtime.models import PromptInput, TextInput
+from roost.runtime.runtime import Runtime
+from roost.server.commands import CommandBody, command_prompt, model_name
 from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
 from roost.server.prompting import abandon, accept, answer_to, check_ids, leave, queued_message
 from roost.server.waiting import Waiting
-from roost.server.wire import MessageView
-from roost.sessions.models import Session
+from roost.server.wire import MessageView, message_view
+from roost.sessions.models import Message, MessageTime, ModelName, Session, UserInfo
+from roost.sessions.parts import TextPart
 
 
 class PromptQuery(ActorQuery, frozen=True):
@@ -68,9 +75,14 @@ async def prompt_async(call: Call[ActorQuery, PromptInput]) -> None:
 
 
 async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
-    """Fill a command's template, prompt with it, and wait for the answer."""
+    """Fill a command's template, prompt with it, and wait for the answer.
+
+    `goal` is built in: it gives the session a goal, which is the prompt, too.
+    """
     session = await call.session()
     body = call.body
+    if body.command == goal_command.NAME:
+        return await _goal(call, session, body)
     project = await call.service.runtime.project_of(session.id)
     known = project.loaded.config.command
     if (command := known.get(body.command)) is None:
@@ -79,14 +91,59 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
         raise UsageError(f"there is no command {body.command!r}", hint=hint)
     message_id = body.message_id or new_id("message")
     given = command_prompt(command, body, message_id, project.directory)
+    event = _executed(session, body, message_id)
+    return await _waited_for(call, session, given, (event,))
+
+
+async def _goal(
+    call: Call[PromptQuery, CommandBody], session: Session, body: CommandBody
+) -> PromptAnswer:
+    """`/goal`: with a condition or to go on it is a prompt; clearing is answered at once."""
+    runtime = call.service.runtime
+    message_id = body.message_id or new_id("message")
+    event = _executed(session, body, message_id)
+    match goal_command.read_arguments(body.arguments):
+        case ClearGoal():
+            return PromptAnswer(call.service, lambda: _cleared(runtime, event, message_id))
+        case SetGoal(condition=condition):
+            given = PromptInput(parts=(TextInput(condition), *body.parts), goal=condition)
+        case ResumeGoal():
+            given = await goals.resuming(runtime, session.id)
+    given = msgspec.structs.replace(
+        given,
+        message_id=message_id,
+        agent=body.agent,
+        model=model_name(body.model),
+        variant=body.variant,
+    )
+    return await _waited_for(call, session, given, (event,))
+
+
+def _executed(session: Session, body: CommandBody, message_id: str) -> Event:
     properties = {
         "name": body.command,
         "sessionID": session.id,
         "arguments": body.arguments,
         "messageID": message_id,
     }
-    event = Event("command.executed", properties, session_id=session.id)
-    return await _waited_for(call, session, given, (event,))
+    return Event("command.executed", properties, session_id=session.id)
+
+
+async def _cleared(runtime: Runtime, executed: Event, message_id: str) -> MessageView:
+    """Clear the goal. What it answers is for this client's eyes, and stored nowhere."""
+    session_id = executed.properties["sessionID"]
+    goal = await goals.clear_goal(runtime, session_id, (executed,))
+    actor = await runtime.named(session_id)
+    info = UserInfo(
+        id=message_id,
+        session_id=session_id,
+        time=MessageTime(created=now_ms()),
+        agent=actor.agent,
+        model=ModelName.of(actor.model or "", actor.variant),
+    )
+    words = f"The goal is cleared: {goal.condition}" if goal else "There is no goal to clear."
+    part = TextPart(new_id("part"), session_id, message_id, words, synthetic=True, ignored=True)
+    return message_view(Message(info, (part,)))
 
 
 ROUTES: Final[tuple[Endpoint, ...]] = (

@@ -1,0 +1,71 @@
+"""The goal of a session as surfaces ask for it: show, set, clear, go on."""
+
+from msgspec import Struct
+
+from roost.core.errors import ConflictError, NotFoundError
+from roost.db.transaction import Reader, Transaction
+from roost.events.types import Event
+from roost.goals import store as goals
+from roost.goals.models import OPEN, Goal, Verdict
+from roost.runtime.goal_command import going_on
+from roost.runtime.models import PromptInput, TextInput
+from roost.runtime.runtime import Runtime
+
+
+class GoalView(Struct, frozen=True):
+    """The goal that a session was given last, and what was said of it, oldest first."""
+
+    goal: Goal | None = None
+    verdicts: list[Verdict] = []
+
+
+async def view_goal(runtime: Runtime, session_id: str) -> GoalView:
+    """The goal of a session with its history."""
+    return await runtime.database.read(lambda db: read_goal(db, session_id))
+
+
+def read_goal(db: Reader, session_id: str) -> GoalView:
+    """The same, within a look at the database."""
+    goal = goals.find(db, session_id)
+    return GoalView() if goal is None else GoalView(goal, goals.verdicts(db, goal.id))
+
+
+async def set_goal(runtime: Runtime, session_id: str, condition: str) -> Goal:
+    """Let the turns of a session be judged by `condition`. Raises `UsageError`."""
+    return await runtime.database.write(lambda tx: goals.set_goal(tx, session_id, condition))
+
+
+async def clear_goal(
+    runtime: Runtime, session_id: str, news: tuple[Event, ...] = ()
+) -> Goal | None:
+    """Let them be judged no more; the goal that was given up, if there was one.
+
+    `news` is told with the commit.
+    """
+
+    def clear(tx: Transaction) -> Goal | None:
+        for event in news:
+            tx.emit(event)
+        return goals.clear(tx, session_id)
+
+    return await runtime.database.write(clear)
+
+
+async def resuming(runtime: Runtime, session_id: str) -> PromptInput:
+    """The prompt that lets a session go on with its goal.
+
+    One that was found impossible is given anew: things may have changed. Raises `NotFoundError`
+    and `ConflictError` where there is none to go on with.
+    """
+    goal = await runtime.database.read(lambda db: goals.find(db, session_id))
+    if goal is None or goal.state == "cleared":
+        raise NotFoundError(
+            f"session {session_id} has no goal", hint='Give it one: roost run --goal "..." "..."'
+        )
+    if goal.state == "met":
+        raise ConflictError(
+            f"the goal of session {session_id} is met: {goal.reason}",
+            hint="Give it another one with /goal.",
+        )
+    anew = None if goal.state in OPEN else goal.condition
+    return PromptInput(parts=(TextInput(going_on(goal)),), goal=anew)
