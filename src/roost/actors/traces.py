@@ -91,7 +91,7 @@ _decoder = msgspec.json.Decoder(Fact)
 
 
 def keep(tx: Transaction, turn_id: str, facts: tuple[Fact, ...]) -> None:
-    """Store `facts` of a turn in their order, as far as there is room; of one that is gone, none."""
+    """Store `facts` of a turn in their order, as far as there is room; none of one that is gone."""
     if not facts:
         return
     row = tx.one("SELECT max(seq) AS seq FROM turn_trace WHERE turn_id = ?", (turn_id,))

@@ -11,6 +11,7 @@ from roost.actors.models import Ending, Progress, Settled
 from roost.actors.send import send
 from roost.actors.settle import settle
 from roost.actors.store import check_fence, set_waiting, tell_error
+from roost.actors.traces import keep
 from roost.actors.turn_store import save_progress
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
@@ -46,6 +47,7 @@ async def apply(
     """
     used = _used(memory.progress, step, action)
     changed = _changed(memory, step, action)
+    decisions = memory.take_decisions()
 
     def store(tx: Transaction) -> Settled | Taken | Wait:
         check_fence(tx, memory.claim)
@@ -55,6 +57,7 @@ async def apply(
         for message in changed:
             transcript.update_message(tx, message.info)
         save_progress(tx, memory.claim, used)
+        keep(tx, memory.claim.turn.id, decisions)
         failpoint("apply.stored")
         result = _carry_out(tx, memory, action)
         return take(tx, memory, used) if result == "more" else result
@@ -192,6 +195,7 @@ async def end_early(
         address = memory.claim.address
         repair.repair(tx, address.session_id, address.actor_id, error)
         save_progress(tx, memory.claim, memory.progress)
+        keep(tx, memory.claim.turn.id, memory.take_decisions())
         if ending.outcome == "failure":
             _tell_error(tx, memory, error)
         withdraw_open(tx, memory.claim.turn.id)

@@ -11,10 +11,11 @@ from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of, own_fault
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
+from roost.turn.decisions import decided
 from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
-from roost.turn.models import Facts, Sample, Stop, Wait
+from roost.turn.models import Action, Facts, Sample, Stop, Wait
 from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
 from roost.turn.review import review
@@ -151,6 +152,7 @@ async def _drive(world: World, memory: Memory) -> Settled:
         action = verdict(facts)
         step = None
         if isinstance(action, Sample):
+            _keep(memory, facts, action)
             plan = prepare(world, memory, facts, action)
             step = await sample(world, memory, plan)
             facts = facts.after(step.outcome, tools=plan.request.tools, wait_until=step.wait_until)
@@ -158,12 +160,19 @@ async def _drive(world: World, memory: Memory) -> Settled:
         if isinstance(action, Stop) and action.outcome == "success":
             facts = await review(world, memory, facts)
             action = verdict(facts)
-        result = await apply(world, memory, step, action)
+        result = await apply(world, memory, step, _keep(memory, facts, action))
         if result == "finalizing":
             facts = await after_delivery(world, memory, facts)
-            result = await apply(world, memory, None, verdict(facts))
+            result = await apply(world, memory, None, _keep(memory, facts, verdict(facts)))
         if isinstance(result, Wait):
             result = await wait_for_mail(world, memory, result)
         if not isinstance(result, Facts):
             return result
         facts = result
+
+
+def _keep(memory: Memory, facts: Facts, action: Action) -> Action:
+    """Note what is to be kept of a verdict, to be stored with what follows from it."""
+    if (kept := decided(facts, action)) is not None:
+        memory.decisions.append(kept)
+    return action

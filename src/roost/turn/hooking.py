@@ -6,11 +6,23 @@ import msgspec
 
 from roost.actors.models import Outcome, Turn
 from roost.actors.report import last_words
+from roost.actors.traces import HookAsked, keep
 from roost.actors.turn_store import get_turn
 from roost.context.agents import Agent
 from roost.core.failpoints import failpoint
+from roost.db.transaction import Transaction
 from roost.events.types import Event
-from roost.hooks.models import HookReport, Mode, PostStop, PreStop, SessionPost, SessionPre
+from roost.hooks.models import (
+    Cancel,
+    Continue,
+    HookReport,
+    HookRun,
+    Mode,
+    PostStop,
+    PreStop,
+    SessionPost,
+    SessionPre,
+)
 from roost.inbox import store as inbox
 from roost.sessions.parts import TextPart
 from roost.turn.classes import spoken
@@ -192,4 +204,28 @@ async def _tell(world: World, memory: Memory, report: HookReport) -> None:
         "warnings": report.warnings,
     }
     event = Event("hook.executed", about, session_id=address.session_id)
-    await world.database.write(lambda tx: tx.emit(event))
+    kept = tuple(_fact(report, run) for run in report.runs)
+
+    def tell(tx: Transaction) -> None:
+        keep(tx, memory.claim.turn.id, kept)
+        tx.emit(event)
+
+    await world.database.write(tell)
+
+
+def _fact(report: HookReport, run: HookRun) -> HookAsked:
+    match run.answer:
+        case Continue(reason):
+            answer, words = "continue", reason
+        case Cancel(reason):
+            answer, words = "cancel", reason
+        case None:
+            answer, words = "", run.error or ""
+    return HookAsked(
+        on=report.on,
+        name=run.name,
+        seconds=run.seconds,
+        answer=answer,
+        words=words,
+        failed=run.error is not None,
+    )

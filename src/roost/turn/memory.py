@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from roost.actors.models import Budgets, Claim, Progress
+from roost.actors.traces import Decided
 from roost.context.view import View
 from roost.inbox.models import Address
 from roost.inbox.shown import is_prompt
@@ -73,6 +74,8 @@ class Memory:
         """The step at work asked to wait for mail until then (milliseconds since the epoch)."""
         self.finalizing = False
         """The result is delivered; what follows is for hooks alone."""
+        self.decisions: list[Decided] = []
+        """What is to be kept of verdicts, and is not stored yet."""
         self._began = time.monotonic()
         self.extend(messages)
 
@@ -99,6 +102,11 @@ class Memory:
     def budgets(self) -> Budgets:
         """The limits of the turn, and what it has used of them."""
         return self.progress.budgets
+
+    def take_decisions(self) -> tuple[Decided, ...]:
+        """What is to be kept of verdicts, for whoever stores it now."""
+        taken, self.decisions = tuple(self.decisions), []
+        return taken
 
     def wait_for_mail(self, until: int) -> None:
         """Let the step at work be followed by a wait."""

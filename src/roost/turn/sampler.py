@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from roost.actors.models import RetryState
 from roost.actors.store import set_retry
+from roost.actors.traces import Retried, keep
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
 from roost.db.transaction import Transaction
@@ -226,7 +227,20 @@ async def _wait(
     await recorder.drop_attempt()
     due = now_ms() + int(decision.delay * 1000)
     shown = RetryState(attempts.count, error.message, due, budget.tries if budget else None)
-    await world.database.write(lambda tx: set_retry(tx, memory.claim, shown))
+    kept = Retried(
+        message_id=recorder.info.id,
+        attempt=attempts.count,
+        kind=error.kind,
+        words=error.words,
+        wait=decision.delay,
+        tries=shown.tries,
+    )
+
+    def begin(tx: Transaction) -> None:
+        set_retry(tx, memory.claim, shown)
+        keep(tx, memory.claim.turn.id, (kept,))
+
+    await world.database.write(begin)
     await asyncio.sleep(decision.delay)
     await world.database.write(lambda tx: set_retry(tx, memory.claim, None))
 
