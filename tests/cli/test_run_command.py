@@ -162,6 +162,7 @@ def test_a_prompt_that_says_nothing_is_wrong_usage(user: User, words: list[str])
         (["-m", "nobody/x"], "there is no provider 'nobody'"),
         (["-m", "scripted"], "names no provider"),
         (["--agent", "zebra"], "there is no agent 'zebra'"),
+        (["--agent", "explore"], "'explore' is a subagent and cannot be talked to"),
         (["-s", "ses_0"], "there is no session ses_0"),
         (["-c"], "there is no session of"),
         (["-f", "gone.txt"], "gone.txt cannot be attached"),
@@ -182,6 +183,35 @@ def test_what_cannot_be_meant_ends_with_2_and_leaves_no_session(
     assert "Traceback" not in done.err
     listed = user.call("sessions", "list", "--all", "--format", "json")
     assert listed.out.strip() == "[]"
+
+
+@pytest.mark.parametrize("agent", ["zebra", "explore"])
+def test_who_names_an_agent_that_cannot_be_meant_reads_which_ones_can(
+    user: User, agent: str
+) -> None:
+    err = user.run("run", "--agent", agent, "hello").err
+    assert (
+        "There are: build, orchestrator, plan. These start as subagents: explore, general." in err
+    )
+
+
+def test_a_variant_that_a_model_is_known_not_to_have_is_refused_with_the_choices(
+    user: User, model: ScriptedModel
+) -> None:
+    config = json.loads(user.environment["ROOST_CONFIG_CONTENT"])
+    models = config["provider"]["test"]["models"]
+    models["thinker"] = {"variants": {"deep": {"reasoningEffort": "high"}}}
+    user.environment["ROOST_CONFIG_CONTENT"] = json.dumps(config)
+    done = user.run("run", "-m", "test/thinker", "--variant", "deap", "hello")
+    assert done.code == 2
+    assert (
+        "error: test/thinker has no variant 'deap'\n  Did you mean `deep`? There are: " in done.err
+    )
+    assert model.requests == []
+    model.use(lambda _: reply("fine"))
+    for variant in ("deep", "low"):
+        assert user.run("run", "-m", "test/thinker", "--variant", variant, "hello").code == 0
+    assert [one.request.options["reasoning_effort"] for one in model.requests] == ["high", "low"]
 
 
 def test_a_broken_configuration_ends_with_2(user: User) -> None:

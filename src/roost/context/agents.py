@@ -164,8 +164,13 @@ def choose_agent(known: Mapping[str, Agent], wanted: str | None) -> Agent:
     """The agent `wanted`. None: `build`. Raises `ConfigError` naming those there are."""
     name = wanted or DEFAULT_AGENT
     if (agent := known.get(name)) is None:
-        listed = sorted(one.name for one in known.values() if not one.hidden)
-        raise ConfigError(
-            f"there is no agent {echo(name)!r}", hint=f"There are: {', '.join(listed)}."
-        )
+        raise ConfigError(f"there is no agent {echo(name)!r}", hint=choices(known))
     return agent
+
+
+def choices(known: Mapping[str, Agent]) -> str:
+    """Which agents there are, for one who named another: those that talk with a person first."""
+    shown = sorted((one for one in known.values() if not one.hidden), key=lambda one: one.name)
+    talking = ", ".join(one.name for one in shown if one.mode != "subagent")
+    others = ", ".join(one.name for one in shown if one.mode == "subagent")
+    return f"There are: {talking}." + (f" These start as subagents: {others}." if others else "")

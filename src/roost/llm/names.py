@@ -37,7 +37,12 @@ def unknown_provider(provider: str, settings: _Settings) -> UsageError:
     """The error for a reference to a provider that is neither built in nor configured."""
     known = sorted(_providers(settings))
     near = near_names(provider, known)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(known)}."
+    hint = (
+        f"Did you mean {' or '.join(near)}?"
+        if near
+        else f"{len(known)} providers are known: `roost models` lists the models that can be used,"
+        " and what the other providers need."
+    )
     return UsageError(f"there is no provider {echo(provider)!r}", hint=hint)
 
 

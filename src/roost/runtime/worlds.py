@@ -14,7 +14,7 @@ from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Terms
 from roost.config.models import Config
 from roost.config.paths import Paths
-from roost.context.agents import Agent
+from roost.context.agents import Agent, choices
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
 from roost.db.database import Database
@@ -240,7 +240,10 @@ class Worlds:
         actor = await self._database.read(lambda db: actors.get(db, address))
         agent = project.agent(given.agent or actor.agent)
         if agent.mode == "subagent" and actor.fronts:
-            raise UsageError(f"the agent {agent.name!r} is a subagent and cannot be talked to")
+            raise UsageError(
+                f"the agent {agent.name!r} is a subagent and cannot be talked to",
+                hint=choices(project.agents),
+            )
         ref = given.model.ref if given.model else self.settings.model or agent.model or actor.model
         name = await self.names.choose(project, ref)
         variant = given.variant or (given.model.variant if given.model else None) or agent.variant

@@ -3,13 +3,20 @@
 from collections.abc import Iterable
 from typing import Final
 
+from roost.cli.parser import near_match
 from roost.config.jsonc import show_key
 from roost.core.errors import UsageError
+from roost.core.text import echo
 from roost.llm import local
+from roost.llm.known_providers import KNOWN
 from roost.llm.models import Model
 from roost.runtime.models import FileInput
 
 _PDF: Final = "application/pdf"
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Variants that need no configuration: how much the model is to think."""
+_OPEN: Final = {"openai-chat", "openai-responses"}
+"""Dialects that carry any word to the endpoint."""
 
 
 def check_price(model: Model, max_cost: float | None) -> None:
@@ -22,6 +29,23 @@ def check_price(model: Model, max_cost: float | None) -> None:
         hint="Set it in your configuration, in US dollars for a million tokens:\n"
         f'{key} = {{"input": 1, "output": 2}}\n'
         "(0 and 0 for a model that costs nothing), or use --max-steps.",
+    )
+
+
+def check_variant(model: Model, variant: str | None) -> None:
+    """Raise `UsageError` for a variant that `model` does not know, where it is known what it knows.
+
+    An endpoint of the user's own may have words that only it knows, unless variants of the model
+    are configured.
+    """
+    choices = [*model.variants, *(one for one in EFFORTS if one not in model.variants)]
+    told = bool(model.variants) or model.provider in KNOWN or model.dialect not in _OPEN
+    if variant is None or variant in choices or not told:
+        return
+    raise UsageError(
+        f"{model.ref} has no variant {echo(variant)!r}",
+        hint=f"{near_match(variant, choices)}There are: {', '.join(choices)}.\n"
+        f"More are defined by {_key(model, 'variants')} in your configuration.",
     )
 
 

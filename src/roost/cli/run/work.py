@@ -12,7 +12,7 @@ from msgspec import Struct
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
 from roost.cli.log import Log, logging_to
-from roost.cli.run.checks import check_price, unseen
+from roost.cli.run.checks import check_price, check_variant, unseen
 from roost.cli.run.follow import Followed, Follower
 from roost.cli.run.last_words import LastWords
 from roost.cli.run.outcome import Ended
@@ -151,6 +151,7 @@ async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptI
     _, name = await runtime.worlds.choice(project, prompt, address)
     model = runtime.worlds.names.resolve(project, name.ref)
     check_price(model, begun.options.max_cost)
+    check_variant(model, begun.options.variant)
     for warning in unseen((p for p in prompt.parts if isinstance(p, FileInput)), model):
         await screen.note(warning)
     return msgspec.structs.replace(prompt, model=name)
