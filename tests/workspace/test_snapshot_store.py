@@ -103,7 +103,7 @@ def test_a_revert_that_was_killed_can_be_done_again(world: World, place: str) ->
     world.write("made", "new\n")
     patch = world.snapshots.patch(before)
     assert patch is not None
-    arguments = ("revert", patch.before, patch.after, *patch.files)
+    arguments = ("revert", patch.before, patch.after, *(patch.files or ()))
     code, _ = ended(start(world, *arguments, failpoint=f"{place}=kill"))
     assert code == -9
     assert {data for _, data in world.state().values()} <= {b"old\n", b"new\n"}

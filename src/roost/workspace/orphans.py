@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from roost.workspace.branding import brand_of, unbrand
+
 _SCRIPT: Final = Path(__file__).with_name("reaper.sh")
 _SHELL: Final = "/bin/sh"
 _LONG: Final = 64 * 1024
@@ -38,7 +40,7 @@ class OrphanGuard:
         if self._pipe is None or self._collected():
             self._start()
         else:
-            self._write(f"add {group} {mark}\n")
+            self._write(_line(group, mark))
 
     def remove(self, mark: str) -> None:
         """Strike a command off the list: none of its processes lives."""
@@ -69,7 +71,7 @@ class OrphanGuard:
         if self._groups and self._size < _LONG:
             self._size += os.pwrite(self._list, line.encode(), self._size)
             return
-        listed = "".join(f"add {group} {mark}\n" for mark, group in self._groups.items())
+        listed = "".join(_line(group, mark) for mark, group in self._groups.items())
         self._size = os.pwrite(self._list, listed.encode(), 0)
         os.ftruncate(self._list, self._size)
 
@@ -100,6 +102,7 @@ class OrphanGuard:
                 setsigmask=[],
                 setsigdef=[signal.SIGPIPE],
             )
+            unbrand(self._pid)
         except BaseException:
             self._let_go()
             raise
@@ -114,6 +117,10 @@ class OrphanGuard:
                     return False
             self._pid = 0
         return True
+
+
+def _line(group: int, mark: str) -> str:
+    return f"add {group} {brand_of(mark)} {mark}\n"
 
 
 def _memory_file() -> int:

@@ -2,7 +2,7 @@
 
 A process belongs to a call if it is in the session of the call's shell, if its environment carries
 the call's mark (children inherit it, also into sessions of their own), if its output goes into the
-call's pipe, or if its parent belongs.
+call's pipe, if it carries the call's brand, or if its parent belongs.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from roost.workspace.branding import brand_of, carries_brand
 from roost.workspace.child import kill_group
 from roost.workspace.environment import MARK
 
@@ -155,11 +156,14 @@ def _signal(process: Process, number: int) -> None:
 
 
 def _members(call: Call, table: dict[int, Process]) -> list[Process]:
-    mark = call.mark.encode()
+    mark, number = call.mark.encode(), brand_of(call.mark)
     found = {
         pid: process
         for pid, process in table.items()
-        if process.session == call.session or _carries(pid, mark) or _writes_to(pid, call.pipe)
+        if process.session == call.session
+        or _carries(pid, mark)
+        or _writes_to(pid, call.pipe)
+        or carries_brand(_PROC / str(pid), number)
     }
     while more := {
         pid: process

@@ -3,9 +3,9 @@
 #
 # Standard input is a pipe that only Roost holds open, and which ends when Roost does. File 3 is
 # the list of what runs then, a line each:
-#   add GROUP MARK    a command runs in process group GROUP (0: not known yet); the environment of
-#                     all of its processes carries MARK
-#   del MARK          the command and all of its processes have ended
+#   add GROUP BRAND MARK    a command runs in process group GROUP (0: not known yet); the environment
+#                           of its processes carries MARK, their limit on file locks is BRAND
+#   del MARK                the command and all of its processes have ended
 # Everything still listed is killed.
 
 trap '' INT TERM HUP
@@ -29,9 +29,9 @@ forget() {
 
 while read -r _; do :; done
 
-while read -r verb first second; do
+while read -r verb first others; do
     case $verb in
-        add) list=$list"$first $second$end" ;;
+        add) list=$list"$first $others$end" ;;
         del) forget "$first" ;;
     esac
 done <&3
@@ -44,16 +44,18 @@ while [ -n "$rest" ]; do
     entry=${rest%%"$end"*}
     rest=${rest#*"$end"}
     group=${entry%% *}
-    set -- "$@" -e "${entry#* }"
+    set -- "$@" -e "${entry##* }"
+    entry=${entry% *}
+    set -- "$@" -e " ${entry#* } "
     [ "$group" -gt 1 ] && kill -KILL "-$group"
 done
 
 # A process may fork while the list is read, so look again until nothing is found.
 for round in 1 2 3 4 5 6 7 8 9 10; do
     found=''
-    for file in $(grep -lF "$@" /proc/[0-9]*/environ); do
+    for file in $(grep -lF "$@" /proc/[0-9]*/environ /proc/[0-9]*/limits); do
         pid=${file#/proc/}
-        kill -KILL "${pid%/environ}" && found=yes
+        kill -KILL "${pid%/*}" && found=yes
     done
     [ -n "$found" ] || exit 0
 done

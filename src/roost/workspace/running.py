@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from roost.workspace.branding import brand
 from roost.workspace.child import start_child
 from roost.workspace.output import Output, OutputBuffer
 from roost.workspace.process_tree import (
@@ -110,6 +111,7 @@ class RunningCommand:
             sink=self._take,
         )
         self.pid = self._child.pid
+        brand(self.pid, mark)
         self._child.exited.add_done_callback(lambda _: self.stop("exited"))
 
     def stop(self, end: End) -> None:

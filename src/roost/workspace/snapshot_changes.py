@@ -50,13 +50,21 @@ class Changes:
         """
         found: dict[str, Sides] = {}
         for patch in patches:
-            with suppress(SnapshotLostError):
+            with suppress(SnapshotLostError, ValueError):
                 compared = self._trees.compare(
                     bytes.fromhex(patch.before), bytes.fromhex(patch.after)
                 )
                 one = {clean(path): Sides(old, new) for path, old, new in compared}
                 found |= joined(found, one)
         return {path: sides for path, sides in found.items() if sides.before != sides.after}
+
+    def is_kept(self, patch: Patch) -> bool:
+        """Whether the store still tells what a patch changed."""
+        try:
+            self._trees.compare(bytes.fromhex(patch.before), bytes.fromhex(patch.after))
+        except (SnapshotLostError, ValueError):
+            return False
+        return True
 
     def diff(
         self,

@@ -77,8 +77,9 @@ class Patch(Struct, frozen=True):
 
     before: str
     after: str
-    files: tuple[str, ...]
-    """Relative to the project, with `/`; bytes that are no UTF-8 are shown as U+FFFD."""
+    files: tuple[str, ...] | None
+    """Relative to the project, with `/`; bytes that are no UTF-8 are shown as U+FFFD. None: all
+    that differ."""
     began: int = 0
     """While it may have happened, in milliseconds since 1970: what happened side by side is taken
     back together. 0: after all that stands before it."""

@@ -75,9 +75,9 @@ def plan_revert(
     first: dict[str, bytes] = {}
     for patch in patches:
         before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
-        wanted = set(patch.files)
+        wanted = None if patch.files is None else set(patch.files)
         for path, old, new in trees.compare(before, after):
-            if clean(path) in wanted:
+            if wanted is None or clean(path) in wanted:
                 changes.setdefault(path, []).append((old, new, patch.began, patch.ended))
                 first.setdefault(path, before)
     files: list[PlannedFile] = []
