@@ -1,0 +1,226 @@
+"""The SQL of taking back the end of a session: where it is cut, what was changed from there on,
+what state a revert is in, and taking the messages out for good.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from roost.core.errors import NotFoundError
+from roost.core.failpoints import failpoint
+from roost.db.transaction import Reader, Transaction
+from roost.sessions import transcript
+from roost.sessions.models import MAIN
+from roost.sessions.parts import PatchPart, TextPart, ToolFailed, ToolPart
+from roost.sessions.repair import INTERRUPTED
+from roost.sessions.unreadable import FAULTS, part_of
+from roost.workspace.snapshot_models import Patch
+
+Phase = Literal["reverting", "reverted", "returning"]
+
+
+class Cut(Struct, frozen=True):
+    """From where on a session is taken back: that message, or that part of it, and all after it,
+    whoever said it.
+    """
+
+    message_id: str
+    seq: int
+    """Of the message."""
+    part_id: str | None = None
+    part_seq: int = 0
+    """Of the part; 0: the whole message."""
+
+
+class UndoState(Struct, frozen=True, kw_only=True):
+    """What is taken back of a session, and how to bring it back."""
+
+    phase: Phase
+    """`reverting` and `returning`: files are being set back, or forth, by the process `owner`."""
+    cut: Cut
+    undos: tuple[Patch, ...] = ()
+    """What the reverts since the last prompt did to files, the oldest first: taking these back
+    brings the files back. Each is here before it is begun."""
+    owner: str = ""
+    files: bool = True
+    """Files are set back, and not only the conversation."""
+
+
+_decoder: Final = msgspec.json.Decoder(UndoState)
+
+
+def find(db: Reader, session_id: str) -> UndoState | None:
+    """What is taken back of a session; None: nothing."""
+    row = db.one("SELECT data FROM undo WHERE session_id = ?", (session_id,))
+    try:
+        return _decoder.decode(row["data"]) if row else None
+    except FAULTS:
+        return None
+
+
+def put(tx: Transaction, session_id: str, state: UndoState) -> None:
+    """Store what is taken back of a session."""
+    tx.run(
+        "INSERT INTO undo (session_id, data) VALUES (?, ?)"
+        " ON CONFLICT (session_id) DO UPDATE SET data = excluded.data",
+        (session_id, msgspec.json.encode(state).decode()),
+    )
+
+
+def remove(tx: Transaction, session_id: str) -> None:
+    """Forget what was taken back: it is brought back, or gone for good."""
+    tx.run("DELETE FROM undo WHERE session_id = ?", (session_id,))
+
+
+def cut_at(db: Reader, session_id: str, message_id: str, part_id: str | None = None) -> Cut:
+    """The cut that takes back a message, or what it says from a part on.
+
+    An answer is taken back with the words that it answers, unless there is something in it before
+    the part. Raises `NotFoundError`.
+    """
+    spot = transcript.spot_of(db, message_id)
+    message = transcript.find_message(db, session_id, message_id)
+    if spot is None or message is None:
+        raise NotFoundError(f"there is no message {message_id} in session {session_id}")
+    ids = [part.id for part in message.parts]
+    if part_id is not None and part_id not in ids:
+        raise NotFoundError(f"there is no part {part_id} in message {message_id}")
+    before = message.parts[: ids.index(part_id)] if part_id is not None else ()
+    if part_id is not None and any(isinstance(one, TextPart | ToolPart) for one in before):
+        row = db.one("SELECT seq FROM part WHERE id = ?", (part_id,))
+        return Cut(message_id, spot.seq, part_id, row["seq"] if row else 0)
+    said = transcript.last_user(db, session_id, spot.actor_id, message_id)
+    whole = said.id if said is not None else message_id
+    seq = transcript.seq_in(db, session_id, whole)
+    return Cut(whole, spot.seq if seq is None else seq)
+
+
+_FROM: Final = "(m.seq > ? OR (m.seq = ? AND p.seq >= ?))"
+_PATCHES: Final = (
+    "SELECT p.id, p.message_id, p.session_id, p.type, p.data FROM part p"
+    " JOIN message m ON m.id = p.message_id WHERE p.session_id = ? AND p.type = 'patch'"
+)
+_ORDER: Final = " ORDER BY m.seq, p.seq"
+
+
+def patches_from(db: Reader, session_id: str, cut: Cut) -> list[PatchPart]:
+    """What was changed from a cut on, in the order in which it was said."""
+    rows = db.all(f"{_PATCHES} AND {_FROM}{_ORDER}", (session_id, cut.seq, cut.seq, cut.part_seq))
+    return [part for row in rows if isinstance(part := part_of(row), PatchPart)]
+
+
+def patches_before(db: Reader, session_id: str, cut: Cut | None) -> list[PatchPart]:
+    """What was changed before a cut; None: all that was."""
+    sql, values = _PATCHES, (session_id,)
+    if cut is not None:
+        sql, values = f"{_PATCHES} AND NOT {_FROM}", (session_id, cut.seq, cut.seq, cut.part_seq)
+    rows = db.all(sql + _ORDER, values)
+    return [part for row in rows if isinstance(part := part_of(row), PatchPart)]
+
+
+def known_patches(parts: Sequence[PatchPart]) -> list[Patch]:
+    """The patches of which both sides are known."""
+    return [
+        Patch(
+            one.hash,
+            one.after,
+            None,
+            one.time.start if one.time else 0,
+            (one.time.end or 0) if one.time else 0,
+        )
+        for one in parts
+        if one.after is not None
+    ]
+
+
+def cut_short(db: Reader, session_id: str, cut: Cut) -> list[ToolPart]:
+    """Calls from a cut on whose process died while they ran: nobody knows what they changed."""
+    rows = db.all(
+        "SELECT p.id, p.message_id, p.session_id, p.type, p.data FROM part p"
+        " JOIN message m ON m.id = p.message_id WHERE p.session_id = ? AND p.type = 'tool'"
+        f" AND p.data LIKE '%\"interrupted\":true%' AND {_FROM}{_ORDER}",
+        (session_id, cut.seq, cut.seq, cut.part_seq),
+    )
+    found = [part for row in rows if isinstance(part := part_of(row), ToolPart)]
+    return [
+        part
+        for part in found
+        if isinstance(part.state, ToolFailed) and part.state.error == INTERRUPTED
+    ]
+
+
+def count_from(db: Reader, session_id: str, cut: Cut) -> int:
+    """How many messages are taken back, if in part."""
+    row = db.one(
+        "SELECT count(*) AS n FROM message WHERE session_id = ? AND seq >= ?",
+        (session_id, cut.seq),
+    )
+    return int(row["n"]) if row else 0
+
+
+class Removed(Struct, frozen=True):
+    """What was taken out of a session."""
+
+    messages: tuple[str, ...]
+    actors: frozenset[str]
+    """Those who lost the last thing that they had heard or said."""
+
+
+def remove_from(tx: Transaction, session_id: str, cut: Cut) -> Removed:
+    """Take out for good all that was said from a cut on."""
+    first = cut.seq + 1 if cut.part_seq else cut.seq
+    rows = tx.all(
+        "SELECT id, actor_id FROM message WHERE session_id = ? AND seq >= ? ORDER BY seq DESC",
+        (session_id, first),
+    )
+    for row in rows:
+        transcript.remove_message(tx, session_id, row["id"])
+        failpoint("undo.message")
+    if cut.part_seq:
+        parts = tx.all(
+            "SELECT id, message_id, session_id, type, data FROM part"
+            " WHERE message_id = ? AND seq >= ?",
+            (cut.message_id, cut.part_seq),
+        )
+        for part in map(part_of, parts):
+            transcript.remove_part(tx, part)
+    left = tx.all("SELECT DISTINCT actor_id FROM message WHERE session_id = ?", (session_id,))
+    gone = {row["actor_id"] for row in rows} - {row["actor_id"] for row in left}
+    return Removed(tuple(row["id"] for row in rows), frozenset(gone - {MAIN, session_id}))
+
+
+def snapshots_named(db: Reader, project_id: str, since: int) -> set[str]:
+    """The snapshots that sessions of a project which were used since then still need."""
+    rows = db.all(
+        "SELECT p.data FROM part p JOIN session s ON s.id = p.session_id"
+        " WHERE p.type = 'patch' AND s.project_id = ? AND s.updated >= ?",
+        (project_id, since),
+    )
+    named: set[str] = set()
+    for row in rows:
+        patch = msgspec.json.decode(row["data"], type=_Ends)
+        named |= {one for one in (patch.hash, patch.after) if one}
+    states = db.all(
+        "SELECT u.session_id FROM undo u JOIN session s ON s.id = u.session_id"
+        " WHERE s.project_id = ?",
+        (project_id,),
+    )
+    for row in states:
+        state = find(db, row["session_id"])
+        for one in state.undos if state else ():
+            named |= {one.before, one.after}
+    return named
+
+
+class _Ends(Struct):
+    """What a patch part names."""
+
+    hash: str = ""
+    after: str | None = None
+
+
+def projects(db: Reader) -> set[str]:
+    """Every project that has sessions."""
+    return {row["project_id"] for row in db.all("SELECT DISTINCT project_id FROM session")}
