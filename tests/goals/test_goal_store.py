@@ -7,6 +7,7 @@ from roost.core.errors import UsageError
 from roost.goals import store as goals
 from roost.goals.models import CONDITION_LIMIT, Goal, Ruling, State, Verdict
 from roost.sessions import store as sessions
+from roost.sessions.parts import Tokens
 
 
 def give(stage: Stage, condition: str = "the tests pass") -> Goal:
@@ -30,7 +31,7 @@ def verdict(goal: Goal, number: int = 1, **changes: Any) -> Verdict:
         "message_id": "msg_1",
         "created": 1_000 + number,
         "seconds": 0.5,
-        "tokens": 10,
+        "tokens": Tokens(input=10, output=2),
         "cost": 0.25,
         **changes,
     }
@@ -142,8 +143,8 @@ def test_verdicts_keep_their_order_and_tell_what_they_took(stage: Stage) -> None
     assert kept == [verdict(goal, 2), verdict(goal, 1), verdict(goal, 3)]
     assert stage.read(lambda db: goals.verdicts(db, goal.id, limit=1)) == kept[-1:]
     used = stage.read(lambda db: goals.judged_since(db, [stage.session_id], 1_002))
-    assert (used.tokens, used.cost) == (20, 0.5)
-    assert stage.read(lambda db: goals.judged_since(db, ["ses_other"], 0)).tokens == 0
+    assert (used.tokens, used.cost) == (Tokens(input=20, output=4), 0.5)
+    assert stage.read(lambda db: goals.judged_since(db, ["ses_other"], 0)).cost == 0
 
 
 def test_a_goal_goes_with_its_session(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""What an actor and all below it have used since a moment, as their steps tell."""
+"""What an actor and all below it have used since a moment, as their steps and judges tell."""
 
 from functools import reduce
 from itertools import chain
@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roost.actors import family
 from roost.db.transaction import Reader
+from roost.goals import store as goals
 from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.sessions import transcript
@@ -34,7 +35,7 @@ def spent_since_prompt(db: Reader, address: Address, message_id: str) -> Spent:
 
 def spent_since(db: Reader, address: Address, moment: int) -> Spent:
     """What `address` and all below it have used in steps begun since `moment` (milliseconds since
-    the epoch).
+    the epoch), and what judges of the goals of their sessions have.
     """
     everybody = (address, *(one.address for one in family.descendants(db, address)))
     by_actor = [
@@ -43,5 +44,7 @@ def spent_since(db: Reader, address: Address, moment: int) -> Spent:
         if (steps := transcript.steps_since(db, one.session_id, one.actor_id, moment))
     ]
     steps = list(chain.from_iterable(by_actor))
-    tokens = reduce(Tokens.plus, (step.tokens for step in steps), Tokens())
-    return Spent(len(by_actor), len(steps), tokens, sum(step.cost for step in steps))
+    judged = goals.judged_since(db, {one.session_id for one in everybody}, moment)
+    tokens = reduce(Tokens.plus, (step.tokens for step in steps), judged.tokens)
+    cost = sum(step.cost for step in steps) + judged.cost
+    return Spent(len(by_actor), len(steps), tokens, cost)

@@ -307,7 +307,7 @@ CREATE TABLE goal_verdict (
   model TEXT NOT NULL,
   turn_id TEXT NOT NULL,
   message_id TEXT NOT NULL,
-  tokens BIGINT NOT NULL,
+  tokens TEXT NOT NULL,
   cost DOUBLE PRECISION NOT NULL,
   seconds DOUBLE PRECISION NOT NULL,
   created BIGINT NOT NULL,

@@ -5,6 +5,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from roost.core.wire_names import wire_name
+from roost.sessions.parts import Tokens
 
 State = Literal["active", "met", "impossible", "paused", "cleared"]
 """`active`: the turns of the session are judged by it; `paused`: until a person speaks again."""
@@ -52,9 +53,9 @@ class Verdict(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """The step that was to end the turn."""
     created: int
     seconds: float
-    tokens: int = 0
+    tokens: Tokens = Tokens()
     cost: float = 0.0
-    """US dollars, failed tries included."""
+    """US dollars; like the tokens with those of tries that failed."""
 
 
 class Ruling(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ info.
 
 import sqlite3
 from collections.abc import Collection
+from functools import reduce
 from typing import Final
 
 import msgspec
@@ -18,6 +19,7 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.goals.models import CONDITION_LIMIT, OPEN, Goal, Ruling, Verdict
 from roost.sessions import store as sessions
+from roost.sessions.parts import Tokens
 
 VERDICTS: Final = 1_000
 """Verdicts of one goal that are read, the newest."""
@@ -132,7 +134,7 @@ def rule(tx: Transaction, session_id: str, ruling: Ruling, *, overtaken: bool) -
 class Judged(Struct, frozen=True):
     """What the judges of sessions used."""
 
-    tokens: int
+    tokens: Tokens
     cost: float
     """US dollars."""
 
@@ -140,17 +142,17 @@ class Judged(Struct, frozen=True):
 def judged_since(db: Reader, session_ids: Collection[str], moment: int) -> Judged:
     """What verdicts since `moment` (milliseconds since the epoch) took."""
     places = ", ".join("?" for _ in session_ids)
-    row = db.one(
-        "SELECT coalesce(sum(v.tokens), 0) AS tokens, coalesce(sum(v.cost), 0) AS cost"
-        " FROM goal_verdict v JOIN goal g ON g.id = v.goal_id"
+    rows = db.all(
+        "SELECT v.tokens, v.cost FROM goal_verdict v JOIN goal g ON g.id = v.goal_id"
         f" WHERE v.created >= ? AND g.session_id IN ({places})",
         (moment, *session_ids),
     )
-    assert row is not None
-    return Judged(row["tokens"], row["cost"])
+    tokens = reduce(Tokens.plus, (_tokens_of(row) for row in rows), Tokens())
+    return Judged(tokens, sum(row["cost"] for row in rows))
 
 
 def _insert(tx: Transaction, verdict: Verdict) -> None:
+    encoded = msgspec.json.encode(verdict.tokens).decode()
     tx.run(
         "INSERT INTO goal_verdict (id, goal_id, number, result, reason, model, turn_id,"
         " message_id, tokens, cost, seconds, created)"
@@ -158,7 +160,7 @@ def _insert(tx: Transaction, verdict: Verdict) -> None:
         " FROM goal_verdict WHERE goal_id = ?",
         (
             *(verdict.id, verdict.goal_id, verdict.result, verdict.reason, verdict.model),
-            *(verdict.turn_id, verdict.message_id, verdict.tokens, verdict.cost),
+            *(verdict.turn_id, verdict.message_id, encoded, verdict.cost),
             *(verdict.seconds, verdict.created, verdict.goal_id),
         ),
     )
@@ -205,6 +207,10 @@ def _verdict_from(row: sqlite3.Row) -> Verdict:
         message_id=row["message_id"],
         created=row["created"],
         seconds=row["seconds"],
-        tokens=row["tokens"],
+        tokens=_tokens_of(row),
         cost=row["cost"],
     )
+
+
+def _tokens_of(row: sqlite3.Row) -> Tokens:
+    return msgspec.json.decode(row["tokens"], type=Tokens)

@@ -31,10 +31,11 @@ from roost.inbox import store as inbox
 from roost.llm.models import Finish, Model, ModelError, ModelRequest, TextDelta, Usage
 from roost.llm.providers.cache import EncodingCache
 from roost.llm.retry import Budget, GiveUp, RetryPolicy, budget_of, decide
+from roost.sessions.parts import Tokens
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Review
 from roost.turn.policies.goal import PATIENCE, SECONDS, no_room
-from roost.turn.sampler import price
+from roost.turn.sampler import price, tokens_of
 from roost.turn.world import World
 from roost.workspace.git import Git
 
@@ -114,7 +115,7 @@ async def _ask(
     except TimeoutError:
         said = _Said("error", f"the judge {model.ref} did not answer within {seconds:.0f} seconds")
     finally:
-        memory.progress = memory.progress.charged(call.tokens, call.cost)
+        memory.progress = memory.progress.charged(call.tokens.total, call.cost)
         await call.show_no_retry()
     return _verdict(memory, facts, goal, said, began=began, call=call)
 
@@ -132,7 +133,7 @@ def _verdict(
         message_id=facts.last.info.id if facts.last else "",
         created=now_ms(),
         seconds=round(time.monotonic() - began, 3),
-        tokens=call.tokens if call else 0,
+        tokens=call.tokens if call else Tokens(),
         cost=call.cost if call else 0.0,
     )
 
@@ -178,7 +179,7 @@ class _Call:
         self._asked = asked
         self._policy = _patience(world.retry, seconds)
         self._retrying = False
-        self.tokens = 0
+        self.tokens = Tokens()
         self.cost = 0.0
 
     @property
@@ -215,7 +216,7 @@ class _Call:
                 async for event in events:
                     answer.take(event)
         finally:
-            self.tokens += answer.tokens
+            self.tokens = self.tokens.plus(tokens_of(answer.usage))
             self.cost += price(request.model, answer.usage)
         if answer.finish == "content-filter":
             raise ModelError("content_filter", "the provider's content filter withheld the answer")
@@ -253,12 +254,6 @@ class _Answer:
     def text(self) -> str:
         """Its words."""
         return "".join(self._texts)
-
-    @property
-    def tokens(self) -> int:
-        """All that the provider counted."""
-        used = self.usage
-        return used.input + used.output + used.reasoning + used.cache_read + used.cache_write
 
     def take(self, event: object) -> None:
         """Add an event of the stream."""

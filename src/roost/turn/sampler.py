@@ -83,7 +83,7 @@ class _Attempts:
     def charge(self) -> None:
         """Add the usage of the attempt that just ended, whether it succeeded or not."""
         usage = self.state.usage
-        self.tokens = self.tokens.plus(_tokens(usage))
+        self.tokens = self.tokens.plus(tokens_of(usage))
         self.cost += price(self.model, usage)
         self.state = msgspec.structs.replace(self.state, usage=Usage())
 
@@ -102,7 +102,8 @@ def price(model: Model, usage: Usage) -> float:
     return total / 1_000_000
 
 
-def _tokens(usage: Usage) -> Tokens:
+def tokens_of(usage: Usage) -> Tokens:
+    """What a provider counted, as it is stored."""
     cache = CacheTokens(usage.cache_read, usage.cache_write)
     return Tokens(usage.input, usage.output, usage.reasoning, cache)
 
@@ -112,7 +113,7 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
     recorder = Recorder(world.database, world.bus, memory.claim, plan.info)
     memory.recorder = recorder
     memory.wait_until = None  # what an earlier step asked for is over, granted or not
-    await recorder.begin()
+    await recorder.begin(world.undo.last)
     attempts = _Attempts(plan.request.model)
     try:
         return await _taken(world, memory, plan, recorder, attempts)
