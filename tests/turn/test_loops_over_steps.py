@@ -176,7 +176,7 @@ def test_an_answer_that_was_given_before_is_no_loop() -> None:
 
 
 def test_an_answer_that_is_cut_and_begun_anew_each_time_is_one() -> None:
-    cut = [did(words("Once upon a time there was"), finish="length") for _ in range(3)]
+    cut = [did(words("Once upon a time there was " * 9), finish="length") for _ in range(3)]
     history: list[Message] = [person()]
     for one in cut[:2]:
         history += [one, runtime()]

@@ -26,6 +26,8 @@ LONGEST_PERIOD: Final = 4
 """Steps of the longest round that is noticed."""
 WAITED_SECONDS: Final = 1.0
 """A wait for mail that took so long ends a streak, though nobody wrote."""
+ENOUGH_WORDS: Final = 200
+"""Characters of a step without calls, below which that it says the same again means nothing."""
 CROWD: Final = 10
 """Calls of one step which only repeat others of it, that are a loop by themselves."""
 DUPLICATE: Final = "duplicateOf"
@@ -197,7 +199,9 @@ def _took(message: Message) -> float:
 
 
 def _done(message: Message) -> bytes | None:
-    """What a step did, in a form in which equal calls are equal; None for a step of nothing."""
+    """What a step did, in a form in which equal calls are equal; None for a step of next to
+    nothing.
+    """
     calls = list(
         dict.fromkeys(
             call_signature(part.tool, part.state.input)
@@ -211,7 +215,7 @@ def _done(message: Message) -> bytes | None:
         part.text for part in message.parts if isinstance(part, TextPart | ReasoningPart)
     )
     words = " ".join(said.lower().split())
-    return words.encode() if words else None
+    return words.encode() if len(words) >= ENOUGH_WORDS else None
 
 
 def call_signature(tool: str, given: object) -> bytes:
