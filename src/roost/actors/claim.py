@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from roost.actors import ending as endings
-from roost.actors import family, store
+from roost.actors import family, store, turn_store
 from roost.actors.limits import ActorLimits
-from roost.actors.models import Actor, Budgets, Claim, Ending, Reason, Turn
+from roost.actors.models import Actor, Budgets, Claim, Ending, Reason, Turn, carried
 from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
@@ -71,7 +71,7 @@ def claim(
         return None
     failpoint("claim.before")
     repair.repair(tx, address.session_id, address.actor_id)
-    turn = _start_turn(tx, actor, reason, budgets, now)
+    turn = _start_turn(tx, actor, reason, _carried(tx, actor, budgets), now)
     held = _hold(tx, actor, turn, owner, now)
     tell_status(tx, held)
     failpoint("claim.end")
@@ -122,6 +122,16 @@ def _is_crowded(tx: Transaction, actor: Actor, limits: ActorLimits) -> bool:
 def _nobody_waits(actor: Actor) -> bool:
     """Whether its parent hears of the next turn by mail: it waits for the turn of a brief alone."""
     return actor.parent is not None and actor.turns > 0
+
+
+def _carried(tx: Transaction, actor: Actor, budgets: Budgets) -> Budgets:
+    """`budgets` with what the last turn of `actor` has used of them, if the new one goes on with
+    it: its process stopped in the middle, and no person has spoken since.
+    """
+    last = turn_store.find_turn(tx, actor.address, actor.turns)
+    if last is None or last.outcome != "interrupted" or inbox.has_prompt(tx, actor.address):
+        return budgets
+    return carried(last, actor.last_activity, budgets)
 
 
 def _start_turn(tx: Transaction, actor: Actor, reason: Reason, budgets: Budgets, now: int) -> Turn:

@@ -1,6 +1,6 @@
 """Actors, turns, and the claim under which a process may write for one."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -180,6 +180,20 @@ class Turn(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     summary: str | None = None
     hops: int = 0
     """Messages from actor to actor since a person spoke, up to the one that woke it."""
+
+
+STEPS: Final = "steps"
+SECONDS: Final = "seconds"
+"""Budgets that are counted by the turn itself; `Budgets.used` holds what turns before it used."""
+
+
+def carried(last: Turn, until: int, budgets: Budgets) -> Budgets:
+    """`budgets` with what `last` has used, which was at work until then (milliseconds since the
+    epoch): for the turn that goes on with its work.
+    """
+    seconds = max(0, until - last.started) / 1000
+    used = last.budgets.spend(**{STEPS: last.steps, SECONDS: seconds}).used
+    return msgspec.structs.replace(budgets, used=used)
 
 
 class Claim(Struct, frozen=True):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from math import isfinite
 from typing import Final
 
 import msgspec
@@ -72,11 +73,11 @@ class TurnRun:
         A cancellation of this call itself, as when the process ends, interrupts the turn.
         """
         memory = self._memory = await begin(self._world, self.claim)
-        limit = memory.budgets.limits.get(SECONDS)
+        left = memory.budgets.left(SECONDS)
         timer = None
-        if limit is not None:
+        if isfinite(left):
             loop = asyncio.get_running_loop()
-            timer = loop.call_later(limit + OVERTIME, self._expire)
+            timer = loop.call_later(left + OVERTIME, self._expire)
         try:
             settled = await self._drive_stoppably(memory)
             await self._say_farewell(memory)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from roost.actors import tree_budgets
+from roost.actors.models import SECONDS, STEPS
 from roost.core.amounts import counted, dollars
 from roost.sessions.models import MessageError
 from roost.turn.models import Action, Facts, Sample, Stop
@@ -12,10 +13,8 @@ from roost.turn.policy import Allowance, Policy
 REPORT: Final = "limit_report"
 REPORTS: Final = 1
 """Calls that may still be made to report, once a limit is reached."""
-STEPS: Final = "steps"
 TOKENS: Final = "tokens"
 COST: Final = "cost"
-SECONDS: Final = "seconds"
 INVALID_CALLS: Final = "invalid_calls"
 _OF_ALL: Final = " of all actors together"
 _WORDS: Final[dict[str, Callable[[float], str]]] = {
@@ -46,15 +45,17 @@ def reached(limits: Mapping[str, float], amounts: Mapping[str, float]) -> str | 
 def judge(facts: Facts) -> Action | None:
     """When more work is due but a limit is reached: one last call to report, then stop.
 
-    A step that began with a limit reached was that last call; the first step of a turn never is.
+    A step that began with a limit reached was that last call; the first step of a turn never is,
+    unless the turn goes on with the work of one before it, whose use counts.
     Where the whole tree has used up what it may, a new turn does not begin at all.
     """
     limits = _limits(facts)
     if facts.steps == 0 and (shared := reached(_of_tree(limits), facts.budgets.used)) is not None:
         return _stop(shared, limits)
     taken = facts.outcome is not None
-    before = facts.steps - 1 if taken else facts.steps
-    amounts = {**facts.budgets.used, STEPS: before, SECONDS: facts.elapsed}
+    used = facts.budgets.used
+    before = used.get(STEPS, 0) + (facts.steps - 1 if taken else facts.steps)
+    amounts = {**used, STEPS: before, SECONDS: used.get(SECONDS, 0) + facts.elapsed}
     if before <= 0 or (name := reached(limits, amounts)) is None:
         return None
     if taken or facts.budgets.left(REPORT, REPORTS) <= 0:
