@@ -43,6 +43,12 @@ def log_options(parser: Parser) -> None:
         choices=("DEBUG", "INFO", "WARN", "ERROR"),
         help="least important lines that are logged (default: INFO)",
     )
+    group.add_argument(
+        "--log-format",
+        default=SUPPRESS,
+        choices=("json", "text"),
+        help="how lines are written (default: json in the file, text on stderr)",
+    )
 
 
 def at_most(parser: Parser, count: int, what: str) -> None:

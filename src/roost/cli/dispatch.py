@@ -14,6 +14,7 @@ from roost.core.errors import RoostError, UsageError, cause_of
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """As a shell shows a program that SIGPIPE ended."""
+_WITH_VALUE: Final = ("--log-level", "--log-format")
 _START: Final = """\
 Roost, a coding agent for the terminal. It is used by commands; a full-screen interface is to come.
 
@@ -92,8 +93,8 @@ def _run(words: list[str]) -> int:
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
     """The log options that stand before the command, and the rest."""
     at = 0
-    while at < len(words) and words[at].startswith(("--print-logs", "--log-level")):
-        at += 2 if words[at] == "--log-level" else 1
+    while at < len(words) and words[at].startswith(("--print-logs", *_WITH_VALUE)):
+        at += 2 if words[at] in _WITH_VALUE else 1
     return words[:at], words[at:]
 
 
@@ -121,6 +122,7 @@ def _help() -> str:
             "  -h, --help       what the command takes, with examples",
             "  --print-logs     write the log to stderr too",
             "  --log-level L    DEBUG, INFO, WARN or ERROR",
+            "  --log-format F   json or text",
             "",
             "  -v, --version    print the version",
             "",

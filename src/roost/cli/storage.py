@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from roost.cli.failures import tell
-from roost.cli.log import Log, logging_to
+from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.secrets import secrets_in
 from roost.cli.states import Watch, owners_folder
 from roost.config.paths import Paths, roost_paths
@@ -39,12 +39,8 @@ def at_home(given: Mapping[str, Any]) -> Generator[Home]:
     environ = dict(os.environ)
     paths = roost_paths(environ)
     paths.prepare()
-    with logging_to(
-        paths.data,
-        secrets=secrets_in(environ),
-        level=given.get("log_level"),
-        print_logs=bool(given.get("print_logs")),
-    ) as log:
+    options = LogOptions.of(given, environ)
+    with logging_to(paths.data, options, secrets=secrets_in(environ)) as log:
         yield Home(environ, paths, log)
 
 

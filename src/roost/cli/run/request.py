@@ -9,6 +9,7 @@ from msgspec import Struct
 from roost.actors.tree_budgets import COST as TREE_COST
 from roost.cli.folders import working_folder
 from roost.cli.log import Level
+from roost.cli.logs.lines import Format
 from roost.cli.run.prompt import Attachment, read_format
 from roost.cli.sessions.naming import named
 from roost.core.errors import NotFoundError, UsageError
@@ -44,6 +45,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     trust: bool = False
     print_logs: bool = False
     log_level: Level | None = None
+    log_format: Format | None = None
 
     @property
     def directory(self) -> Path:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
-from roost.cli.log import Log, logging_to
+from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, unseen
 from roost.cli.run.follow import Followed, Follower
 from roost.cli.run.last_words import LastWords
@@ -66,9 +66,8 @@ def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     paths = roost_paths(environ)
     paths.prepare()
     secrets = secrets_in(environ)
-    with logging_to(
-        paths.data, secrets=secrets, level=options.log_level, print_logs=options.print_logs
-    ) as log:
+    log_options = LogOptions.of(msgspec.structs.asdict(options), environ)
+    with logging_to(paths.data, log_options, secrets=secrets) as log:
         if options.trust:
             trust(directory, environ, paths)
         notes = (LEFT_OPEN,) if piped.left_open else ()
