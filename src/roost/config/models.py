@@ -232,8 +232,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: tuple[str, ...] = ()
     """Files and globs, of all layers together; addresses are passed over."""
     share: Literal["manual", "auto", "disabled"] | None = None
-    """Not read, nor are `snapshot` and `autoupdate`."""
+    """Not read, nor is `autoupdate`."""
     snapshot: bool = True
+    """Whether what tools change in files is noted, so that it can be undone."""
     autoupdate: bool | Literal["notify"] | None = None
     tools: dict[str, bool] = {}
     """Deprecated by OpenCode; false becomes a permission deny."""

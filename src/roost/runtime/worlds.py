@@ -13,7 +13,7 @@ from roost.actors import store as actors
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Terms
 from roost.config.models import Config
-from roost.config.paths import Paths
+from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, choices
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
@@ -36,6 +36,8 @@ from roost.runtime.rights import Asker, Rules
 from roost.runtime.services import Services
 from roost.runtime.session_port import SessionPort
 from roost.runtime.team_port import TeamPort
+from roost.runtime.undo_record import UndoLog
+from roost.runtime.undo_shelf import Shelf
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
 from roost.turn.policies import goal, limits
@@ -85,11 +87,13 @@ class Worlds:
             spill_folder=paths.data / "outputs",
         )
         self._desks: Kept[tuple[Path, int], Desk] = Kept(IDLE_SHELLS)
+        self.shelf = Shelf(paths, home_of(settings.environment))
 
     async def close(self) -> None:
         """End connections and child processes."""
         for desk in self._desks.clear():
             await desk.close()
+        await self.shelf.close()
         await self.models.aclose()
 
     @property
@@ -106,10 +110,13 @@ class Worlds:
         key = (project.directory, id(project))
         desk = self._desks.take(key, lambda: Desk(project, self.settings.environment, self._paths))
         ledger = self._ledgers.take(address, ReadLedger)
+        files = self.shelf.take(project, session.project_id)
         try:
             kin = await self._kin(address)
-            yield self._world(kin, session, desk, ledger)
+            undo = UndoLog(files if project.loaded.config.snapshot else None, self._database)
+            yield self._world(kin, session, desk, ledger, undo)
         finally:
+            await self.shelf.give_back(files, session.project_id)
             self._ledgers.give_back(address)
             for idle in self._desks.give_back(key):
                 await idle.close()
@@ -146,6 +153,7 @@ class Worlds:
         session: Session,
         desk: Desk,
         ledger: ReadLedger,
+        undo: UndoLog,
     ) -> World:
         project = desk.project
         rules = Rules(project, session, self.settings)
@@ -186,6 +194,7 @@ class Worlds:
             tools=rules.tools,
             lenders=kin.lenders,
             hooks=desk.hooks,
+            undo=undo,
             actors=actors_of,
             sessions=sessions_of,
             teams=teams_of,

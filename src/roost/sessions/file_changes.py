@@ -58,17 +58,17 @@ def of_session(db: Reader, session_id: str) -> list[ChangedFile]:
     return [_from_row(row) for row in rows]
 
 
-def earlier(db: Reader, session_id: str, paths: Collection[str]) -> dict[str, Sides]:
+def earlier(db: Reader, session_id: str, paths: Collection[str]) -> dict[str, ChangedFile]:
     """Those of `paths` that the session changed before."""
     if len(paths) > _ALONE:
-        return {one.path: one.sides for one in of_session(db, session_id)}
-    found: dict[str, Sides] = {}
+        return {one.path: one for one in of_session(db, session_id) if one.path in paths}
+    found: dict[str, ChangedFile] = {}
     for path in paths:
         row = db.one(
             "SELECT * FROM file_change WHERE session_id = ? AND path = ?", (session_id, path)
         )
         if row is not None:
-            found[path] = _from_row(row).sides
+            found[path] = _from_row(row)
     return found
 
 
@@ -90,6 +90,15 @@ def note(tx: Transaction, session_id: str, files: Iterable[ChangedFile]) -> None
     for one in files:
         _put(tx, session_id, one)
     tell(tx, session_id)
+
+
+def put_back(
+    tx: Transaction, session_id: str, paths: Collection[str], known: Mapping[str, ChangedFile]
+) -> None:
+    """Let what was noted of `paths` be as it is `known`, and tell clients: it was not done."""
+    for path in paths:
+        tx.run("DELETE FROM file_change WHERE session_id = ? AND path = ?", (session_id, path))
+    note(tx, session_id, known.values())
 
 
 def replace_all(tx: Transaction, session_id: str, files: Iterable[ChangedFile]) -> None:

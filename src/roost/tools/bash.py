@@ -1,11 +1,14 @@
 """The tool `bash`: one shell command."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import tempfile
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 from msgspec import Meta, Struct
 
@@ -19,6 +22,9 @@ from roost.tools.restorable import restorable
 from roost.workspace.output import Output
 from roost.workspace.running import ShellCommand, ShellResult
 from roost.workspace.shell_notes import notes
+
+if TYPE_CHECKING:
+    from roost.permissions.bash import BashAnalysis  # loads the parser of shell scripts
 
 DEFAULT_MS: Final = 120_000
 MAX_MS: Final = 600_000
@@ -58,7 +64,7 @@ class BashTool(Tool[BashArguments]):
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         """Run it and tell output, exit code and what became of its processes."""
         cwd, remark = await _directory(arguments.workdir, context)
-        await _permit(arguments.command, cwd, context)
+        analysis = await _permit(arguments.command, cwd, context)
         milliseconds = min(arguments.timeout or DEFAULT_MS, MAX_MS)
         title = clean(arguments.description or cut(arguments.command, _TITLE))
         shown: dict[str, Any] = {"output": "", "description": title}
@@ -74,7 +80,9 @@ class BashTool(Tool[BashArguments]):
             output_path=spill_path(context.spill_folder, context.call_id),
             timeout=milliseconds / 1000,
         )
-        result = await context.shell.run(command, live)
+        # What is proved to change nothing need not be noted: a look at all files costs something.
+        async with nullcontext() if analysis.read_only else context.record.running():
+            result = await context.shell.run(command, live)
         told = [*remark, *_notes(arguments, result)]
         if result.left_running and command.output_path.exists():
             told.append(f"What it writes goes to {command.output_path}.")
@@ -99,8 +107,8 @@ async def _directory(workdir: str | None, context: ToolContext) -> tuple[Path, l
     return context.root, [f"Your working directory {gone} does not exist; this ran in {root}."]
 
 
-async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
-    """Return when everything that `command` does is allowed. Raises `DeniedError`."""
+async def _permit(command: str, cwd: Path, context: ToolContext) -> BashAnalysis:
+    """What `command` does, once all of it is allowed. Raises `DeniedError`."""
     from roost.permissions.bash import Surroundings, analyse
     from roost.permissions.shell_requests import shell_requests
 
@@ -123,6 +131,7 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> None:
     safe = await restorable(analysis.destroys)
     for request in shell_requests(analysis, around, lambda one: one in safe):
         await ask(context, request)
+    return analysis
 
 
 @cache

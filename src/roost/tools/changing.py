@@ -30,7 +30,8 @@ async def permit_seeing(context: ToolContext, places: Sequence[Located]) -> None
 
 async def carry_out(context: ToolContext, changes: Sequence[FileChange]) -> None:
     """Make all of `changes`, or none, and tell clients. A cancellation waits for the end of it."""
-    await to_completion(lambda: commit(changes, context.ledger))
+    async with context.record.writing(changes):
+        await to_completion(lambda: commit(changes, context.ledger))
     session = context.actor.session_id
 
     def tell(tx: Transaction) -> None:

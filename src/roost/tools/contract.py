@@ -14,6 +14,7 @@ from roost.inbox.models import Address
 from roost.llm.models import Media
 from roost.permissions.models import PermissionRequest
 from roost.tools.actor_port import ActorPort, Stored
+from roost.tools.change_record import ChangeRecord, NoRecord
 from roost.tools.session_port import SessionPort
 from roost.tools.team_port import TeamPort
 from roost.workspace.guard import Guard
@@ -101,6 +102,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     teams: TeamPort
     progress: Callable[[str | None, dict[str, Any]], None]
     """Shows a new title and metadata of the running call; cheap, may be called often."""
+    record: ChangeRecord = NoRecord()
+    """Notes what the call changes in files."""
 
 
 A = TypeVar("A", bound=Struct)

@@ -94,6 +94,8 @@ class Recorder:
         """What else the next write does."""
         self._saving = asyncio.Lock()
         self.calls: list[CallDraft] = []
+        self.snapshot: str | None = None
+        """The newest snapshot of the files, as far as one is known."""
 
     @property
     def message(self) -> Message:
@@ -113,9 +115,10 @@ class Recorder:
                 texts[block.part.id] = "".join(block.pieces)
         return texts
 
-    async def begin(self) -> None:
-        """Store the empty message, before the model is called."""
-        start = StepStartPart(new_id("part"), self.info.session_id, self.info.id)
+    async def begin(self, snapshot: str | None = None) -> None:
+        """Store the empty message, before the model is called; files are as in `snapshot`."""
+        start = StepStartPart(new_id("part"), self.info.session_id, self.info.id, snapshot)
+        self.snapshot = snapshot
         self._parts[start.id] = start
         message = self.message
 
@@ -229,10 +232,32 @@ class Recorder:
                 left = 0.0 if self._waiting else left - SHOW_SECONDS
             await self.save()
 
-    async def put(self, part: Part) -> None:
-        """Store `part` as it now is."""
+    async def put(self, part: Part, stored: Callable[[Transaction], None] | None = None) -> None:
+        """Store `part` as it now is; `stored` is done in the same transaction."""
         self.put_later(part)
+        if stored is not None:
+            self._with_it.append(stored)
         await self._put_waiting()
+
+    async def take_out(self, part: Part, stored: Callable[[Transaction], None]) -> None:
+        """Remove a part that turned out to be wrong; `stored` is done in the same transaction."""
+        self._parts.pop(part.id, None)
+        self._waiting.pop(part.id, None)
+
+        def store(tx: Transaction) -> None:
+            check_held(tx, self._claim)
+            transcript.remove_part(tx, part)
+            stored(tx)
+
+        async with self._saving:
+            await self._database.write(store)
+
+    def note_snapshot(self, before: str | None, after: str | None) -> None:
+        """Remember what files were like when the step began, if that was not known, and are now."""
+        start = next((p for p in self._parts.values() if isinstance(p, StepStartPart)), None)
+        if before is not None and start is not None and start.snapshot is None:
+            self.put_later(msgspec.structs.replace(start, snapshot=before))
+        self.snapshot = after or self.snapshot
 
     async def _put_waiting(self) -> None:
         async with self._saving:

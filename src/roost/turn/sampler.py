@@ -261,7 +261,8 @@ def _end(
         error=error,
     )
     part = StepFinishPart(
-        new_id("part"), info.session_id, info.id, finish, attempts.cost, attempts.tokens
+        *(new_id("part"), info.session_id, info.id),
+        *(finish, attempts.cost, attempts.tokens, recorder.snapshot),
     )
     return recorder.finish(info, (part,))
 
@@ -280,7 +281,8 @@ def _charge_cut(memory: Memory, recorder: Recorder, attempts: _Attempts) -> None
     info = recorder.info
     recorder.put_later(
         StepFinishPart(
-            new_id("part"), info.session_id, info.id, "other", attempts.cost, attempts.tokens
+            *(new_id("part"), info.session_id, info.id),
+            *("other", attempts.cost, attempts.tokens, recorder.snapshot),
         )
     )
 

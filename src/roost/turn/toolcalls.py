@@ -60,6 +60,8 @@ async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder
     repeated = duplicates(recorder.calls, plan.tools)
     drafts = [draft for draft in recorder.calls if draft.part.id not in repeated]
     batches = list(_batches(drafts, plan.tools))
+    if batches:
+        world.undo.begin()
     for batch in batches:
         runs = [_Run(world, memory, plan, recorder, draft) for draft in batch]
         if blocked:
@@ -250,6 +252,7 @@ class _Run:
             sessions=world.sessions(caller),
             teams=world.teams(caller),
             progress=self._note,
+            record=world.undo.record(self._recorder),
         )
 
     def _caller(self) -> Caller:

@@ -18,9 +18,11 @@ from roost.llm.retry import RetryPolicy
 from roost.permissions.models import PermissionRequest
 from roost.sessions.models import ModelName, Session
 from roost.tools.actor_port import ActorPort
+from roost.tools.change_record import ChangeRecord
 from roost.tools.contract import Question, Tool
 from roost.tools.session_port import SessionPort
 from roost.tools.team_port import TeamPort
+from roost.turn.recorder import Recorder
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 from roost.workspace.shell import Shell
@@ -86,6 +88,23 @@ class Place(Struct, frozen=True, kw_only=True):
     shell: Shell
 
 
+class UndoLog(Protocol):
+    """Keeps files as they were, so that what actors do to them can be taken back."""
+
+    @property
+    def last(self) -> str | None:
+        """The newest snapshot of all files, as far as one is known; waits for nothing."""
+        ...
+
+    def begin(self) -> None:
+        """Look at all files in the background, if nobody did: a call may need it soon."""
+        ...
+
+    def record(self, recorder: Recorder) -> ChangeRecord:
+        """Notes what the calls of a step change, in the message that `recorder` writes."""
+        ...
+
+
 class World(Struct, frozen=True, kw_only=True):
     """The services of one session's turns."""
 
@@ -113,6 +132,7 @@ class World(Struct, frozen=True, kw_only=True):
     lenders: tuple[Agent, ...]
     """The agents of those above the actor whose lists of tools hold for it too."""
     hooks: Hooks
+    undo: UndoLog
     actors: Callable[[Caller], ActorPort]
     sessions: Callable[[Caller], SessionPort]
     teams: Callable[[Caller], TeamPort]

@@ -71,6 +71,10 @@ class WrittenFiles:
                 after[path] = self._foreseen(objects, change, current)
             return self._kept(objects, before, after, tuple(outside))
 
+    def path_of(self, change: FileChange) -> str | None:
+        """The path of a change below the root; None for what is not the project's."""
+        return self._relative(change.real)
+
     def settled(self, written: Written) -> Written:
         """What came of it: `written` itself, unless a new file got another mode than foreseen."""
         after = dict(written.after)

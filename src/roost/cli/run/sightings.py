@@ -132,6 +132,8 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
         case "hook.executed":
             warnings = tuple(properties["warnings"])
             return Warned(warnings) if warnings else None
+        case "undo.limited":
+            return Warned((properties["message"],))
         case "session.error":
             return _trouble(properties, actor_id)
         case "server.resync":

@@ -1,0 +1,219 @@
+"""Notes what calls of tools change in files: in the session's messages, as patches, in the
+transaction that also tells clients what the session changed in all.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from msgspec import Struct
+
+from roost.core.clock import now_ms
+from roost.core.errors import RoostError, StorageError
+from roost.core.failpoints import failpoint
+from roost.core.finishing import see_through
+from roost.core.ids import new_id
+from roost.core.text import clean
+from roost.db.database import Database
+from roost.db.transaction import Transaction
+from roost.events.types import Event
+from roost.runtime.undo_shelf import NOT_LOOKED_AT, FileStore
+from roost.sessions import file_changes
+from roost.sessions.file_changes import LISTED, ChangedFile, changed_files
+from roost.sessions.parts import PatchPart, Span
+from roost.tools.change_record import ChangeRecord, NoRecord
+from roost.turn.recorder import Recorder
+from roost.workspace.changes import FileChange
+from roost.workspace.snapshot_changes import COUNTED, Changes, Sides, joined
+from roost.workspace.snapshot_models import NO_FILES, LookEndedError, Patch
+from roost.workspace.snapshot_written import Written
+
+logger = logging.getLogger(__name__)
+_LAST_SECONDS: Final = 30.0
+"""How long it may take to see what a command changed that was stopped."""
+_LOST: Final = "what a command changed was not noted"
+Known = Mapping[str, ChangedFile]
+
+
+class UndoLog:
+    """Keeps files for the turns of one session. None: nothing is kept."""
+
+    def __init__(self, files: FileStore | None, database: Database) -> None:
+        self._files = files
+        self._database = database
+
+    @property
+    def last(self) -> str | None:
+        """See `roost.turn.world.UndoLog`."""
+        return self._files.snapshots.last if self._files else None
+
+    def begin(self) -> None:
+        """See `roost.turn.world.UndoLog`."""
+        if self._files:
+            self._files.begin()
+
+    def record(self, recorder: Recorder) -> ChangeRecord:
+        """See `roost.turn.world.UndoLog`."""
+        if self._files is None:
+            return NoRecord()
+        return _Record(self._files, self._database, recorder)
+
+
+class _Foreseen(Struct, frozen=True):
+    """A change that is about to be made: its part, and what the session then changed in all."""
+
+    written: Written
+    part: PatchPart
+    files: list[ChangedFile]
+    known: Known
+    """What the session had changed in the same files before."""
+
+
+class _Record:
+    """Notes the changes of one step."""
+
+    def __init__(self, files: FileStore, database: Database, recorder: Recorder) -> None:
+        self._files = files
+        self._database = database
+        self._recorder = recorder
+
+    @asynccontextmanager
+    async def writing(self, changes: Sequence[FileChange]) -> AsyncGenerator[None]:
+        """What will be is stored before it is: a kill leaves nothing that cannot be taken back."""
+        foreseen = await self._foresee(changes)
+        if foreseen is None:
+            yield
+            return
+        await self._recorder.put(foreseen.part, lambda tx: self._note(tx, foreseen.files))
+        failpoint("undo.foreseen")
+        try:
+            yield
+        except Exception:
+            await self._recorder.take_out(foreseen.part, lambda tx: self._forget(tx, foreseen))
+            raise
+        await self._follow(foreseen, changes)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """All files are looked at before and after."""
+        before = await self._look()
+        began = now_ms()
+        try:
+            yield
+        finally:
+            if before is not None:
+                await see_through(self._compare(before, began), _LOST, seconds=_LAST_SECONDS)
+
+    async def _foresee(self, changes: Sequence[FileChange]) -> _Foreseen | None:
+        session_id = self._recorder.info.session_id
+        paths = [clean(path) for path in map(self._files.written.path_of, changes) if path]
+        known = await self._database.read(lambda db: file_changes.earlier(db, session_id, paths))
+        try:
+            return await asyncio.to_thread(self._foreseen, changes, known)
+        except StorageError as error:
+            self._files.warn(f"{error.message}. {error.hint}")
+            return None
+
+    def _foreseen(self, changes: Sequence[FileChange], known: Known) -> _Foreseen:
+        written = self._files.written.foresee(changes)
+        patch = written.patch or Patch(NO_FILES, NO_FILES, ())
+        sides = {
+            clean(path): Sides(before, written.after[path])
+            for path, before in written.before.items()
+            if before != written.after[path]
+        }
+        part = self._part(patch, sorted(sides), written.outside)
+        return _Foreseen(written, part, self._counted(sides, known), known)
+
+    async def _follow(self, foreseen: _Foreseen, changes: Sequence[FileChange]) -> None:
+        """Correct what was foreseen, and tell the snapshot after it where that is known."""
+
+        def look() -> tuple[Written, str | None]:
+            settled = self._files.written.settled(foreseen.written)
+            return settled, self._files.snapshots.follow([one.real for one in changes])
+
+        try:
+            settled, snapshot = await asyncio.to_thread(look)
+        except RoostError as error:
+            logger.warning("%s", error)
+            return
+        self._recorder.note_snapshot(None, snapshot)
+        if settled is not foreseen.written and settled.patch is not None:
+            part = self._part(settled.patch, [], (), like=foreseen.part)
+            await self._recorder.put(part)
+
+    async def _look(self) -> str | None:
+        """The snapshot before a command; None if none can be made."""
+        if not self._files.looks:
+            self._files.warn(NOT_LOOKED_AT)
+            return None
+        try:
+            return await asyncio.to_thread(self._files.snapshots.track)
+        except LookEndedError:
+            return None
+        except RoostError as error:
+            self._files.warn(f"{error.message}. {error.hint}")
+            return None
+
+    async def _compare(self, before: str, began: int) -> None:
+        """Note what a command changed that began with the files as in `before`."""
+        failpoint("undo.ran")
+        after = await self._look()
+        if after is None:
+            return
+        self._recorder.note_snapshot(before, after)
+        if after == before:
+            return
+        session_id = self._recorder.info.session_id
+        patch = Patch(before, after, None, began, now_ms())
+        sides = await asyncio.to_thread(lambda: Changes(self._files.store).files([patch]))
+        if not sides:
+            return
+        known = await self._database.read(
+            lambda db: file_changes.earlier(db, session_id, sides.keys())
+        )
+        files = await asyncio.to_thread(self._counted, sides, known)
+        part = self._part(patch, sorted(sides))
+        await self._recorder.put(part, lambda tx: self._note(tx, files))
+        failpoint("undo.noted")
+
+    def _counted(self, sides: Mapping[str, Sides], known: Known) -> list[ChangedFile]:
+        """What the session changed in files in all, once it changed `sides`."""
+        whole = joined({path: one.sides for path, one in known.items()}, sides)
+        chosen = dict(sorted(whole.items())[:LISTED])
+        counted = Changes(self._files.store).diff(chosen, COUNTED)
+        return changed_files(chosen, {o.path: (o.additions, o.deletions) for o in counted})
+
+    def _part(
+        self,
+        patch: Patch,
+        paths: Sequence[str],
+        outside: tuple[str, ...] = (),
+        *,
+        like: PatchPart | None = None,
+    ) -> PatchPart:
+        info = self._recorder.info
+        named = tuple(clean(str(self._files.root / path)) for path in paths[:LISTED])
+        return PatchPart(
+            like.id if like else new_id("part"),
+            info.session_id,
+            info.id,
+            patch.before,
+            like.files if like else named,
+            patch.after,
+            Span(patch.began, patch.ended) if patch.began else None,
+            like.outside if like else outside,
+        )
+
+    def _note(self, tx: Transaction, files: Sequence[ChangedFile]) -> None:
+        session_id = self._recorder.info.session_id
+        file_changes.note(tx, session_id, files)
+        for words in self._files.warnings():
+            about = {"sessionID": session_id, "message": words}
+            tx.emit(Event("undo.limited", about, session_id=session_id))
+
+    def _forget(self, tx: Transaction, foreseen: _Foreseen) -> None:
+        paths = [one.path for one in foreseen.files]
+        file_changes.put_back(tx, self._recorder.info.session_id, paths, foreseen.known)
