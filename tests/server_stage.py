@@ -1,8 +1,9 @@
 """A real server on a real socket, over a real runtime, in front of a scripted model."""
 
+import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,16 @@ async def served(
             stage = Served(runtime, place, project, model)
             async with stage.http:
                 yield stage
+
+
+def on_server(folder: Path, check: Callable[[Served], Awaitable[None]], **more: Any) -> None:
+    """Run `check` on a server of its own."""
+
+    async def run() -> None:
+        async with served(folder, **more) as stage:
+            await check(stage)
+
+    asyncio.run(run())
 
 
 def changed(settings: ServerSettings, **more: Any) -> ServerSettings:

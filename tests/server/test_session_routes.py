@@ -125,7 +125,7 @@ def test_the_status_lists_who_is_busy_and_abort_ends_it(tmp_path: Path) -> None:
 
 def test_unknown_routes_and_methods_are_told_in_json(tmp_path: Path) -> None:
     async def check(stage: Served) -> None:
-        for path in ("/", "/nowhere", "/session/", "/experimental/console", "/session/a/b/c"):
+        for path in ("/", "/nowhere", "/session/", "/experimental/nothing", "/session/a/b/c"):
             answer = await stage.http.get(path)
             assert answer.status_code == 404
             assert answer.headers["content-type"] == "application/json"

@@ -12,12 +12,14 @@ from roost.server.openapi import openapi
 from roost.server.origins import Origins
 from roost.server.routes import (
     about,
+    absent,
     actors,
     asks,
     events,
     files,
     goal,
     inbox,
+    located,
     messages,
     projects,
     prompts,
@@ -53,6 +55,8 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *projects.ROUTES,
     *files.ROUTES,
     *vcs.ROUTES,
+    *located.ROUTES,
+    *absent.ROUTES,
     endpoint("GET", "/doc", document, scoped=False),
 )
 

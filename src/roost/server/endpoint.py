@@ -32,6 +32,8 @@ from roost.sessions.models import Session
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 DIRECTORY_HEADER: Final = "x-opencode-directory"
 """Names the folder that a request is about, where its query does not."""
+LOCATION_QUERY: Final = "location[directory]"
+"""How the second API of OpenCode's clients names it."""
 Q = TypeVar("Q")
 B = TypeVar("B")
 T = TypeVar("T")
@@ -125,11 +127,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """None: 204."""
     scoped: bool
     """It is about a folder, named by `directory` or the header."""
-
-    @property
-    def name(self) -> str:
-        """Its operation id."""
-        return self.handler.__name__
+    name: str
+    """Its operation id."""
 
     @property
     def summary(self) -> str:
@@ -137,8 +136,10 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return (self.handler.__doc__ or "").partition("\n")[0]
 
 
-def endpoint(method: Method, path: str, handler: Handler, *, scoped: bool = True) -> Endpoint:
-    """A route from its handler."""
+def endpoint(
+    method: Method, path: str, handler: Handler, *, scoped: bool = True, name: str = ""
+) -> Endpoint:
+    """A route from its handler; `name` tells routes apart that share one."""
     hints = get_type_hints(handler)
     query, body = get_args(hints["call"])
     kinds = _alternatives(body)
@@ -154,6 +155,7 @@ def endpoint(method: Method, path: str, handler: Handler, *, scoped: bool = True
         body_optional=optional,
         answer=None if answer is NoneType else answer,
         scoped=scoped,
+        name=name or handler.__name__,
     )
 
 

@@ -1,7 +1,7 @@
 """The providers and models that can be chosen, in the shape of OpenCode's catalogue.
 
-Only what is set up is listed, in configuration or by a key in the environment: the whole catalogue
-would be megabytes that every client loads at its start.
+Only what is set up is listed with its models, in configuration or by a key in the environment: the
+whole catalogue would be megabytes that every client loads at its start.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,6 +44,15 @@ class ListedProviders:
         names = dict.fromkeys((*self._settings.provider, *keyed, *self._named()))
         views = [self._view(name) for name in names if self._settings.allows(name)]
         return [view for view in views if view.models]
+
+    def others(self, known: Iterable[str]) -> list[ProviderView]:
+        """The providers that Roost would know what to do with if it had a key, without models."""
+        left_out = set(known)
+        return [
+            ProviderView(id=one.id, name=one.name, source="custom", env=list(one.env), models={})
+            for one in KNOWN.values()
+            if one.env and one.id not in left_out and self._settings.allows(one.id)
+        ]
 
     def _named(self) -> list[str]:
         """The providers of the models that the configuration chooses."""

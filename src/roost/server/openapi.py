@@ -25,6 +25,7 @@ _WORDS: Final = {
     415: "The body is not JSON.",
     429: "Too many; see Retry-After.",
     500: "Roost itself failed.",
+    501: "OpenCode has it, and Roost does not.",
     502: "The turn failed before the model said anything.",
     503: "The database cannot be used, or the server stops.",
 }

@@ -80,6 +80,7 @@ REFUSALS: Final = {
     415: "MediaTypeError",
     429: "LimitError",
     500: "UnknownError",
+    501: "NotOfferedError",
     502: "TurnError",
     503: "UnavailableError",
 }

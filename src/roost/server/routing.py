@@ -13,7 +13,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from roost.core.errors import UsageError
 from roost.server.bodies import UnreadBodyError, check_words, read_body
-from roost.server.endpoint import DIRECTORY_HEADER, Call, Endpoint, Reply, Streamed, is_streamed
+from roost.server.endpoint import (
+    DIRECTORY_HEADER,
+    LOCATION_QUERY,
+    Call,
+    Endpoint,
+    Reply,
+    Streamed,
+    is_streamed,
+)
 from roost.server.lingering import answer_early
 from roost.server.problems import EXPECTED, RefusalError, answered
 from roost.server.service import Service
@@ -96,7 +104,7 @@ class _Resource:
         directories = self._service.directories
         if not endpoint.scoped:
             return directories.default
-        named = request.query_params.get("directory")
+        named = request.query_params.get("directory") or request.query_params.get(LOCATION_QUERY)
         header = request.headers.get(DIRECTORY_HEADER)
         if named is None and header is not None:
             return await directories.resolve_header(header)

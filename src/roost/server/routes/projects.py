@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from roost.config.paths import home_of
 from roost.config.show import masked
 from roost.context.agents import Agent
 from roost.core.clock import now_ms
+from roost.core.errors import NotFoundError, UsageError
 from roost.permissions.layers import layers_for
 from roost.permissions.rules import rules_of
 from roost.runtime import goal_command
@@ -27,15 +29,17 @@ from roost.server.wire import (
     Providers,
 )
 from roost.sessions import store as sessions
+from roost.workspace.git import git_output
 from roost.workspace.git_folder import repository_of
 
+_GIT_SECONDS: Final = 10.0
 _MANY: Final = 10_000
 """Sessions that are looked at for the times of a project."""
 
 
 async def get_config(call: Call[NoQuery, None]) -> dict[str, Any]:
-    """The configuration in force, secrets masked."""
-    return masked((await call.project()).loaded)
+    """The configuration in force, secrets masked. Sharing is told to be off, as it always is."""
+    return {**masked((await call.project()).loaded), "share": "disabled"}
 
 
 def _providers(call: Call[Any, Any], project: Project) -> ListedProviders:
@@ -54,10 +58,11 @@ async def configured_providers(call: Call[NoQuery, None]) -> ConfiguredProviders
 
 
 async def list_providers(call: Call[NoQuery, None]) -> Providers:
-    """The providers that can be called, with their models; all of them are connected."""
+    """The providers that can be called, with their models, then those that only need a key."""
     known = _providers(call, await call.project())
     views = known.all()
-    return Providers(views, known.defaults(views), [view.id for view in views])
+    connected = [view.id for view in views]
+    return Providers([*views, *known.others(connected)], known.defaults(views), connected)
 
 
 async def list_agents(call: Call[NoQuery, None]) -> list[AgentView]:
@@ -143,6 +148,30 @@ async def current_project(call: Call[NoQuery, None]) -> ProjectView:
     return await _project_view(call, await call.project())
 
 
+class ProjectDirectory(Struct, frozen=True):
+    """A folder that sessions of a project work in."""
+
+    directory: str
+
+
+async def list_project_directories(call: Call[NoQuery, None]) -> list[ProjectDirectory]:
+    """The folders of a project, its root first. Raises `NotFoundError` for another's id."""
+    view = await current_project(call)
+    if view.id != call.path["projectID"]:
+        raise NotFoundError(f"{call.directory} is not of the project {call.path['projectID']}")
+    return [ProjectDirectory(one) for one in (view.worktree, *view.sandboxes)]
+
+
+async def begin_repository(call: Call[NoQuery, None]) -> ProjectView:
+    """Make a folder a git repository, if it is in none."""
+    project = await call.project()
+    if repository_of(project.directory) is None:
+        if await git_output(project.directory, ("init", "--quiet"), timeout=_GIT_SECONDS) is None:
+            raise UsageError(f"git could not make a repository of {project.directory}")
+        await call.service.runtime.forget_project(project.directory)
+    return await current_project(call)
+
+
 async def _project_view(call: Call[NoQuery, None], project: Project) -> ProjectView:
     runtime = call.service.runtime
     identity = await runtime.project_id(project.directory)
@@ -169,6 +198,13 @@ async def dispose_instance(call: Call[NoQuery, None]) -> bool:
     return True
 
 
+async def dispose_all(call: Call[NoQuery, None]) -> bool:
+    """The same for every folder that the server was opened for."""
+    for root in call.service.directories.roots:
+        await call.service.runtime.forget_project(root)
+    return True
+
+
 ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/config", get_config),
     endpoint("GET", "/config/providers", configured_providers),
@@ -178,5 +214,8 @@ ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/path", get_paths),
     endpoint("GET", "/project", list_projects),
     endpoint("GET", "/project/current", current_project),
+    endpoint("POST", "/project/git/init", begin_repository),
+    endpoint("GET", "/project/{projectID}/directories", list_project_directories),
     endpoint("POST", "/instance/dispose", dispose_instance),
+    endpoint("POST", "/global/dispose", dispose_all, scoped=False),
 )

@@ -1,0 +1,91 @@
+"""What OpenCode 1.18's terminal interface asks of its second API when it starts."""
+
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
+
+from roost.server import located
+from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.located import (
+    Integration,
+    Located,
+    LocatedAgent,
+    LocatedCommand,
+    LocatedModel,
+    LocatedProvider,
+    Location,
+    PlaceProject,
+)
+from roost.server.routes.projects import configured_providers, list_agents, list_commands
+
+T = TypeVar("T")
+
+
+class Alive(Struct, frozen=True):
+    """It answers."""
+
+    healthy: bool = True
+
+
+async def answers(call: Call[NoQuery, None]) -> Alive:
+    """Whether the server answers, told to those who know its secret."""
+    del call
+    return Alive()
+
+
+async def get_location(call: Call[NoQuery, None]) -> Location:
+    """The folder that is meant, and its project."""
+    project = await call.project()
+    identity = await call.service.runtime.project_id(project.directory)
+    return Location(str(project.directory), PlaceProject(identity, str(project.root)))
+
+
+async def _located(call: Call[NoQuery, None], data: list[T]) -> Located[T]:
+    return Located(await get_location(call), data)
+
+
+async def list_located_agents(call: Call[NoQuery, None]) -> Located[LocatedAgent]:
+    """The agents that actors can run as."""
+    return await _located(call, [located.agent(one) for one in await list_agents(call)])
+
+
+async def list_located_commands(call: Call[NoQuery, None]) -> Located[LocatedCommand]:
+    """The commands."""
+    return await _located(call, [located.command(one) for one in await list_commands(call)])
+
+
+async def list_located_models(call: Call[NoQuery, None]) -> Located[LocatedModel]:
+    """The models that can be called."""
+    found = (await configured_providers(call)).providers
+    return await _located(call, [located.model(m) for one in found for m in one.models.values()])
+
+
+async def list_located_providers(call: Call[NoQuery, None]) -> Located[LocatedProvider]:
+    """The providers that can be called."""
+    found = (await configured_providers(call)).providers
+    return await _located(call, [located.provider(one) for one in found])
+
+
+async def list_integrations(call: Call[NoQuery, None]) -> Located[Integration]:
+    """The providers that Roost knows, and how they get their keys."""
+    environment = call.service.runtime.settings.environment
+    return await _located(call, located.integrations(environment))
+
+
+async def nothing_located(call: Call[NoQuery, None]) -> Located[dict[str, Any]]:
+    """Nothing: Roost has none of these."""
+    nothing: list[dict[str, Any]] = []
+    return await _located(call, nothing)
+
+
+ROUTES: Final[tuple[Endpoint, ...]] = (
+    endpoint("GET", "/api/health", answers, scoped=False),
+    endpoint("GET", "/api/location", get_location),
+    endpoint("GET", "/api/agent", list_located_agents),
+    endpoint("GET", "/api/command", list_located_commands),
+    endpoint("GET", "/api/model", list_located_models),
+    endpoint("GET", "/api/provider", list_located_providers),
+    endpoint("GET", "/api/integration", list_integrations),
+    endpoint("GET", "/api/skill", nothing_located, name="list_located_skills"),
+    endpoint("GET", "/api/reference", nothing_located, name="list_located_references"),
+)
