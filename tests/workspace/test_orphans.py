@@ -23,7 +23,8 @@ async def main():
     folder = Path(sys.argv[1])
     left = ShellCommand("left", "(setsid SLEEP &)", folder, folder / "a")
     await shell.run(left)
-    text = "trap '' HUP TERM; (setsid env SLEEP &); SLEEP & touch ready; SLEEP"
+    hidden = "(env -i setsid SLEEP </dev/null >/dev/null 2>&1 &)"
+    text = f"trap '' HUP TERM; {hidden}; (setsid env SLEEP &); SLEEP & touch ready; SLEEP"
     await shell.run(ShellCommand("now", text, folder, folder / "b"))
 
 asyncio.run(main())
@@ -34,10 +35,10 @@ def alive(words: str) -> list[int]:
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         try:
-            command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ").decode(errors="replace")
-        except (OSError, UnicodeDecodeError):
+            command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ")
+        except OSError:
             continue
-        if words in command and entry.name != str(os.getpid()):
+        if words.encode() in command and entry.name != str(os.getpid()):
             found.append(int(entry.name))
     return found
 
@@ -57,11 +58,11 @@ def test_nothing_outlives_a_killed_roost(tmp_path: Path, number: signal.Signals)
     roost = subprocess.Popen([sys.executable, "-c", ROOST, str(tmp_path)])
     try:
         assert wait_until((tmp_path / "ready").exists, 20)
-        assert wait_until(lambda: len(alive(SLEEP)) >= 4)
+        assert wait_until(lambda: len(alive(SLEEP)) >= 5)
     finally:
         roost.send_signal(number)
         roost.wait()
-    assert wait_until(lambda: not alive(SLEEP), 10)
+    assert wait_until(lambda: not alive(SLEEP), 10), alive(SLEEP)
 
 
 def reaper_of(guard: OrphanGuard) -> int:

@@ -76,11 +76,11 @@ def processes_with(words: str) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and entry.name != str(os.getpid()):
             try:
-                command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ").decode(errors="replace")
+                command = (entry / "cmdline").read_bytes().replace(b"\x00", b" ")
                 state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
             except OSError:
                 continue
-            if words in command and state != "Z":
+            if words.encode() in command and state != "Z":
                 found.append(int(entry.name))
     return found
 
@@ -125,6 +125,41 @@ def test_a_background_child_does_not_hold_the_call_and_is_reported_and_reaped(
         assert await one.shell.reap("c") == ()
         assert processes_with(SLEEP) == []
         assert one.shell.left_running("c") == ()
+
+    bench(tmp_path, work)
+
+
+HIDDEN = "env -i setsid SLEEP </dev/null >/dev/null 2>&1 &"
+"""It keeps nothing of the call: not its environment, session, output, nor, once the shell has
+ended, its parent."""
+
+
+def test_a_process_that_keeps_nothing_of_its_call_is_reported_and_reaped(tmp_path: Path) -> None:
+    async def work(one: Bench) -> None:
+        result = await one.run(f"{HIDDEN} sleep 0.2", call="a")
+        assert [process.command for process in result.left_running] == [SLEEP]
+        assert len(processes_with(SLEEP)) == 1
+        await one.shell.reap("a")
+        assert processes_with(SLEEP) == []
+
+    bench(tmp_path, work)
+
+
+def test_a_process_that_keeps_nothing_of_its_call_ends_when_the_call_is_stopped(
+    tmp_path: Path,
+) -> None:
+    result = run(tmp_path, f"({HIDDEN}); SLEEP", timeout=0.5)
+    assert result.end == "timed out"
+    assert processes_with(SLEEP) == []
+
+
+def test_a_process_of_another_call_is_left_alone(tmp_path: Path) -> None:
+    async def work(one: Bench) -> None:
+        await one.run(f"{HIDDEN} sleep 0.2", call="a")
+        await one.run("sleep 0.2 & :", call="b")
+        await one.shell.reap("b")
+        assert len(processes_with(SLEEP)) == 1
+        assert len(one.shell.left_running("a")) == 1
 
     bench(tmp_path, work)
 
@@ -336,6 +371,16 @@ def test_git_neither_opens_an_editor_nor_rewrites_history_unseen(tmp_path: Path)
     )
     assert "error" in result.output.text
     assert "\n0\n" not in result.output.text
+
+
+def test_a_file_of_the_user_that_bash_reads_first_is_still_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.sh").write_text("mine=read\n")
+    text = 'echo "$mine ${BASH_ENV-none}"; bash -c \'echo "inner $mine"\'; env | grep -c BRAND'
+    own = str(tmp_path / "mine.sh")
+    with_own = run(tmp_path, text, environment={"BASH_ENV": own})
+    assert with_own.output.text.split("\n")[:3] == [f"read {own}", "inner read", "0"]
+    without = run(tmp_path, text)
+    assert without.output.text.split("\n")[:3] == [" none", "inner ", "0"]
 
 
 def test_secrets_are_not_in_the_environment_and_everything_else_is(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from roost.core.ids import new_id
 from roost.core.secrets import Secrets
 from roost.hooks.answers import command_answer
 from roost.hooks.models import Answer, HookFailedError, HookInput
+from roost.workspace.branding import brand
 from roost.workspace.child import Child, start_child
 from roost.workspace.environment import command_environment, marked
 from roost.workspace.orphans import OrphanGuard
@@ -85,6 +86,7 @@ class Commands:
             errors=lambda data: take(data, errors),
             stdin=told,
         )
+        brand(child.pid, mark)
         self._guard.add(mark, child.pid)
         code = await _end_of(child, mark, flooded, hook.timeout)
         if flooded.done():

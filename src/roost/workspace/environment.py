@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final
+
+from roost.workspace.branding import brand_of
 
 MARK: Final = "ROOST_CALL"
 """Names the call that a process belongs to; a Roost inside a Roost appends to it."""
@@ -14,6 +17,8 @@ OWN_SECRETS: Final = (
 )
 """Always taken out: the server's password, and configuration that may hold keys."""
 
+_BASH_ENV: Final = "BASH_ENV"
+_BRAND_SCRIPT: Final = Path(__file__).with_name("brand.sh")
 _WILD: Final = frozenset("*?[")
 _ANSWERS: Final = {
     "TERM": "dumb",
@@ -68,6 +73,14 @@ def command_environment(
 
 
 def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
-    """`environment` with the call's mark, below the marks of the calls around it."""
-    outer = environment.get(MARK)
-    return {**environment, MARK: f"{outer}/{mark}" if outer else mark}
+    """`environment` with the call's mark, below the marks of the calls around it, and with what
+    lets bash brand itself.
+    """
+    outer, own = environment.get(MARK), environment.get(_BASH_ENV)
+    return {
+        **environment,
+        MARK: f"{outer}/{mark}" if outer else mark,
+        "ROOST_BRAND": str(brand_of(mark)),
+        _BASH_ENV: str(_BRAND_SCRIPT),
+        **({"ROOST_BASH_ENV": own} if own else {}),
+    }
