@@ -1,6 +1,7 @@
 """The scripted model as a process of its own, its control routes, its log, and the demo."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,67 @@ def test_an_input_without_an_end_to_wait_for_is_said():
     assert done.returncode == 1
     assert "needs a pipe" in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--scenario", "nothing.json"], "nothing.json cannot be read: No such file"),
+        (["--scenario", "README.md"], "README.md is no scenario: JSON is malformed"),
+        (["--script", "json"], "'json' is not MODULE:NAME"),
+        (["--script", "no_such.module:x"], "there is no module no_such.module"),
+        (["--script", "json:nothing"], "json has no nothing"),
+        (["--port", "99999"], "'99999' is not a port"),
+        (["--log", "/nothing/here"], "/nothing/here cannot be written"),
+    ],
+)
+def test_wrong_arguments_are_told_in_a_line(options, said):
+    command = [sys.executable, "-m", "scripted_model", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode in {1, 2}
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_told_in_a_line():
+    with ScriptedModel(scenario("x")) as model:
+        command = [sys.executable, "-m", "scripted_model", "--port", model.url.rpartition(":")[2]]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "cannot be used: Address already in use\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+INTERRUPTED = """\
+import os, runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+sys.path.insert(0, os.getcwd())
+runpy.run_module(sys.argv[1].partition(".")[0], run_name="__main__")
+"""
+"""A program that is interrupted while it imports what it needs."""
+
+
+@pytest.mark.parametrize("module", ["scripted_model.command", "demo.command"])
+def test_ctrl_c_while_it_starts_shows_nothing(module):
+    command = [sys.executable, "-c", INTERRUPTED, module]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_ctrl_c_while_it_serves_ends_it_well():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scripted_model"], cwd=ROOT, stdout=-1, stderr=-1, text=True
+    )
+    assert process.stdout.readline().startswith("http://")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=10) == ("", "")
+    assert process.returncode == 0
 
 
 def test_models_are_listed_in_both_shapes():
