@@ -52,10 +52,7 @@ async def apply(
     def store(tx: Transaction) -> Settled | Taken | Wait:
         check_fence(tx, memory.claim)
         failpoint("apply.before")
-        if step is not None:
-            step.store(tx)
-        for message in changed:
-            transcript.update_message(tx, message.info)
+        _put(tx, step, changed)
         save_progress(tx, memory.claim, used)
         keep(tx, memory.claim.turn.id, decisions)
         failpoint("apply.stored")
@@ -69,11 +66,59 @@ async def apply(
         raise
     memory.progress = used
     failpoint("apply.committed")
+    _learn(memory, step, changed)
+    return received(world, memory, result) if isinstance(result, Taken) else result
+
+
+async def store_step(world: World, memory: Memory, step: Step, action: Action) -> None:
+    """Store `step` alone, as `action` leaves it: what follows from it takes a while to find out,
+    and whatever comes in between, the answer is there.
+    """
+    used = _used(memory.progress, step, action)
+    changed = _changed(memory, step, action)
+
+    def store(tx: Transaction) -> None:
+        check_fence(tx, memory.claim)
+        _put(tx, step, changed)
+        save_progress(tx, memory.claim, used)
+
+    try:
+        await world.database.write(store)
+    finally:
+        memory.progress = used
+    failpoint("step.stored")
+    _learn(memory, step, changed)
+
+
+def _put(tx: Transaction, step: Step | None, changed: list[Message]) -> None:
+    if step is not None:
+        step.store(tx)
+    for message in changed:
+        transcript.update_message(tx, message.info)
+
+
+def _learn(memory: Memory, step: Step | None, changed: list[Message]) -> None:
+    """Take over what was stored of a step."""
     if step is not None:
         memory.extend([step.outcome.message])
         memory.recorder = None
     memory.replace(changed)
-    return received(world, memory, result) if isinstance(result, Taken) else result
+
+
+async def spend(world: World, memory: Memory, budget: str) -> None:
+    """Store that a call of the model uses one of `budget`, before it is made."""
+    used = _less(memory.progress, budget)
+
+    def store(tx: Transaction) -> None:
+        check_fence(tx, memory.claim)
+        save_progress(tx, memory.claim, used)
+
+    await world.database.write(store)
+    memory.progress = used
+
+
+def _less(progress: Progress, budget: str) -> Progress:
+    return msgspec.structs.replace(progress, budgets=progress.budgets.spend(**{budget: 1}))
 
 
 def _used(before: Progress, step: Step | None, action: Action) -> Progress:
@@ -81,14 +126,12 @@ def _used(before: Progress, step: Step | None, action: Action) -> Progress:
     progress = before
     if step is not None:
         progress = progress.plus(step.tokens, step.cost, invalid_calls=step.invalid_calls)
-    spend = None
+    budget = None
     if isinstance(action, Inject):
-        spend = action.policy
+        budget = action.policy
     elif isinstance(action, Sample):
-        spend = action.spend
-    if spend is None:
-        return progress
-    return msgspec.structs.replace(progress, budgets=progress.budgets.spend(**{spend: 1}))
+        budget = action.spend
+    return progress if budget is None else _less(progress, budget)
 
 
 def _changed(memory: Memory, step: Step | None, action: Action) -> list[Message]:
@@ -161,13 +204,18 @@ def _holds(tx: Transaction, memory: Memory, ruling: Ruling | None) -> bool:
     return goals.rule(tx, address.session_id, ruling, overtaken=overtaken)
 
 
+def _last_said(memory: Memory) -> str | None:
+    """The id of the newest message of the model, if it said anything yet."""
+    if memory.recorder is not None:
+        return memory.recorder.info.id
+    said = (m.info.id for m in reversed(memory.messages) if isinstance(m.info, AssistantInfo))
+    return next(said, None)
+
+
 def _ending(memory: Memory, stop: Stop) -> Ending:
-    recorder = memory.recorder
-    shown = [message for message in memory.messages if isinstance(message.info, AssistantInfo)]
-    result = recorder.info.id if recorder else shown[-1].info.id if shown else None
     return Ending(
         outcome=stop.outcome,
-        result_message_id=result,
+        result_message_id=_last_said(memory),
         error=stop.error,
         gated=stop.gated,
         finalize=stop.finalize,
@@ -199,7 +247,8 @@ async def end_early(
         if ending.outcome == "failure":
             _tell_error(tx, memory, error)
         withdraw_open(tx, memory.claim.turn.id)
-        result = memory.recorder.info.id if memory.recorder else ending.result_message_id
+        stepped = memory.recorder is not None or memory.progress.steps > 0
+        result = _last_said(memory) if stepped else ending.result_message_id
         shown = msgspec.structs.replace(ending, result_message_id=result)
         return settle(tx, memory.claim, shown)
 

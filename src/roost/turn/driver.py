@@ -11,7 +11,7 @@ import msgspec
 from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of, own_fault
 from roost.sessions.models import MessageError
-from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early
+from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early, spend
 from roost.turn.decisions import decided
 from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
 from roost.turn.intake import begin, intake
@@ -154,12 +154,14 @@ async def _drive(world: World, memory: Memory) -> Settled:
         step = None
         if isinstance(action, Sample):
             _keep(memory, facts, action)
+            if action.spend:
+                await spend(world, memory, action.spend)
             plan = prepare(world, memory, facts, action)
             step = await sample(world, memory, plan)
             facts = facts.after(step.outcome, tools=plan.request.tools, wait_until=step.wait_until)
             action = verdict(facts)
         if isinstance(action, Stop) and action.outcome == "success":
-            facts = await review(world, memory, facts)
+            facts, step = await review(world, memory, facts, step)
             action = verdict(facts)
         result = await apply(world, memory, step, _keep(memory, facts, action))
         if result == "finalizing":
