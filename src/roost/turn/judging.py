@@ -33,8 +33,8 @@ from roost.llm.providers.cache import EncodingCache
 from roost.llm.retry import Budget, GiveUp, RetryPolicy, budget_of, decide
 from roost.sessions.parts import Tokens
 from roost.turn.memory import Memory
-from roost.turn.models import Facts, Review
-from roost.turn.policies.goal import PATIENCE, SECONDS, no_room
+from roost.turn.models import Facts
+from roost.turn.policies.goal import PATIENCE, SECONDS
 from roost.turn.sampler import price, tokens_of
 from roost.turn.world import World
 from roost.workspace.git import Git
@@ -52,35 +52,40 @@ _NEWS: Final = frozenset({"inbox.arrived", "session.goal", "actor.cancelling"})
 _jitter: Final = random.SystemRandom()
 
 
-async def judged(world: World, memory: Memory, facts: Facts, review: Review) -> Facts:
-    """The facts with the goal and what a judge says of it; as they are where it is not its time."""
-    due = await world.database.read(lambda db: _due(db, memory))
-    if due is None:
-        return facts
-    goal, earlier = due
-    facts = msgspec.structs.replace(facts, review=msgspec.structs.replace(review, goal=goal))
-    if no_room(facts) is not None:
-        return facts
-    evidence = Evidence(
-        messages=facts.messages, changed=await _changed(world), earlier=tuple(earlier)
-    )
-    verdict = await _ask(world, memory, facts, goal, evidence)
-    failpoint("goal.judged")
-    found = msgspec.structs.replace(review, goal=goal, verdict=verdict)
-    return msgspec.structs.replace(facts, review=found)
+class DueGoal(Struct, frozen=True):
+    """A goal that is to be judged now."""
+
+    goal: Goal
+    earlier: tuple[Verdict, ...]
+    """What was said of it before, oldest first."""
 
 
-def _due(db: Reader, memory: Memory) -> tuple[Goal, list[Verdict]] | None:
-    """The goal that is to be judged now, with what was said of it before.
+async def due_goal(world: World, memory: Memory) -> DueGoal | None:
+    """The goal of the session, if it is to be judged now.
 
     It is not while somebody is at work below the actor, whose news will wake it, or while mail
     waits that the turn goes on with.
     """
-    actor, address = memory.claim.actor, memory.claim.address
-    goal = goals.active(db, address.session_id) if actor.fronts else None
-    if goal is None or family.works_below(db, address) or inbox.has_mail(db, address):
-        return None
-    return goal, goals.verdicts(db, goal.id, EARLIER)
+
+    def read(db: Reader) -> DueGoal | None:
+        actor, address = memory.claim.actor, memory.claim.address
+        goal = goals.active(db, address.session_id) if actor.fronts else None
+        if goal is None or family.works_below(db, address) or inbox.has_mail(db, address):
+            return None
+        return DueGoal(goal, tuple(goals.verdicts(db, goal.id, EARLIER)))
+
+    return await world.database.read(read)
+
+
+async def judged(world: World, memory: Memory, facts: Facts, due: DueGoal) -> Facts:
+    """The facts with what a judge says of the goal."""
+    assert facts.review is not None
+    failpoint("goal.asking")
+    evidence = Evidence(messages=facts.messages, changed=await _changed(world), earlier=due.earlier)
+    verdict = await _ask(world, memory, facts, due.goal, evidence)
+    failpoint("goal.judged")
+    found = msgspec.structs.replace(facts.review, verdict=verdict)
+    return msgspec.structs.replace(facts, review=found)
 
 
 async def _changed(world: World) -> tuple[str, ...] | None:

@@ -4,19 +4,27 @@ import msgspec
 
 from roost.actors.report import owned_open
 from roost.tasks.models import Task
+from roost.turn.apply import store_step
 from roost.turn.hooking import objections, wants_the_end
-from roost.turn.judging import judged
+from roost.turn.judging import due_goal, judged
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Review, Stop
+from roost.turn.policies import goal
+from roost.turn.sampler import Step
 from roost.turn.verdict import verdict
 from roost.turn.world import World
 
 
-async def review(world: World, memory: Memory, facts: Facts) -> Facts:
-    """The facts with all that speaks against ending now; once delivered, nothing does."""
+async def review(
+    world: World, memory: Memory, facts: Facts, step: Step | None
+) -> tuple[Facts, Step | None]:
+    """The facts with all that speaks against ending now; once delivered, nothing does.
+
+    The step comes back as long as it is not stored, which it is before a judge is asked.
+    """
     finalize = await wants_the_end(world, memory)
     if memory.finalizing:
-        return msgspec.structs.replace(facts, review=Review(finalize=finalize))
+        return msgspec.structs.replace(facts, review=Review(finalize=finalize)), step
     tasks = await _open_tasks(world, memory) if facts.gated else ()
     found = Review(
         open_tasks=tasks,
@@ -25,8 +33,17 @@ async def review(world: World, memory: Memory, facts: Facts) -> Facts:
     )
     facts = msgspec.structs.replace(facts, review=found)
     action = verdict(facts)
-    ends = isinstance(action, Stop) and action.outcome == "success"
-    return await judged(world, memory, facts, found) if ends else facts
+    good = isinstance(action, Stop) and action.outcome == "success"
+    if not good or not goal.is_answered(facts):
+        return facts, step
+    if (due := await due_goal(world, memory)) is None:
+        return facts, step
+    facts = msgspec.structs.replace(facts, review=msgspec.structs.replace(found, goal=due.goal))
+    if goal.no_room(facts) is not None:
+        return facts, step
+    if step is not None:
+        await store_step(world, memory, step, action)
+    return await judged(world, memory, facts, due), None
 
 
 async def _open_tasks(world: World, memory: Memory) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from roost.goals.models import Goal, Ruling, Verdict
 from roost.sessions.models import AssistantInfo
 from roost.turn.models import Action, Facts, Inject, Review
 from roost.turn.policies import limits
+from roost.turn.policies.structured import is_given, wants_format
 from roost.turn.policy import Allowance, Policy
 
 BUDGET: Final = "goal"
@@ -31,6 +32,15 @@ WORDS: Final = (
 )
 SENT_ON: Final = "not reached after {most} times of going on; the judge still misses: {gap}"
 NO_ROOM: Final = "not judged, since a limit is reached ({what})"
+
+
+def is_answered(facts: Facts) -> bool:
+    """Whether the step is an answer, in words or in the format that was asked for: nothing else
+    is judged.
+    """
+    if facts.step is None:
+        return False
+    return facts.kind == "final" or (wants_format(facts) and is_given(facts.step))
 
 
 def judge(facts: Facts) -> Action | None:
