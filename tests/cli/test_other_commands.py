@@ -1,6 +1,7 @@
 """`config`, `models`, `doctor`, `serve`, `completion`: each run as users run it."""
 
 import json
+import shlex
 import shutil
 import signal
 import socket
@@ -377,7 +378,7 @@ def test_every_script_knows_every_command_and_option() -> None:
 def test_zsh_descriptions_are_quoted() -> None:
     script = zsh_script(commands())
     assert "give a prompt, show the work, and end" in script
-    assert script.count("'") % 2 == 0
+    assert shlex.split(script)  # every quote is closed
 
 
 # tables

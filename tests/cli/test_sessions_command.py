@@ -39,7 +39,9 @@ def test_sessions_are_listed_by_project_and_everywhere(user: User) -> None:
     other = made(user, "--dir", str(elsewhere))
     here = json.loads(user.call("sessions", "list", "--format", "json").out)
     assert [one["id"] for one in here] == [session]
-    assert set(here[0]) == {"id", "title", "updated", "created", "projectId", "directory"}
+    assert set(here[0]) == {
+        "id", "title", "updated", "created", "projectId", "directory", "state",
+    }  # fmt: skip
     table = user.call("sessions", "list", "--all").out.splitlines()
     assert table[0].split() == ["SESSION", "USED", "STATE", "FOLDER", "TITLE"]
     assert [line.split()[0] for line in table[1:]] == [other, session]
@@ -177,7 +179,7 @@ def test_an_export_masks_known_keys(user: User, model: ScriptedModel) -> None:
     done = user.call("sessions", "export", session)
     assert KEY not in done.out
     assert "[redacted]" in done.out
-    assert "known keys were replaced" in done.err
+    assert "known key was replaced by [redacted]" in done.err
 
 
 def _changed(document: dict[str, Any], change: str) -> str:

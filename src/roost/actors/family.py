@@ -27,6 +27,11 @@ def next_number(tx: Transaction, session_id: str, agent: str) -> int:
     return int(row["last"])
 
 
+def is_known(db: Reader, actor_id: str) -> bool:
+    """Whether an actor of any session has that id."""
+    return db.one("SELECT 1 FROM actor WHERE actor_id = ? LIMIT 1", (actor_id,)) is not None
+
+
 def children(db: Reader, parent: Address) -> list[Actor]:
     """The actors that `parent` spawned, in order."""
     rows = db.all(

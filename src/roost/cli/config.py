@@ -11,6 +11,7 @@ from roost.cli.folders import working_folder
 from roost.cli.log import FOLDER as LOG_FOLDER
 from roost.cli.permission_names import mistyped
 from roost.cli.storage import Home, at_home
+from roost.cli.table import as_json
 from roost.cli.trusting import load_config, trust
 from roost.config.loaded import Loaded, Withheld
 from roost.config.show import masked, settings
@@ -40,7 +41,7 @@ def execute(given: dict[str, Any]) -> int:
             case "untrust":
                 lines = _untrust(home, folder)
             case "path":
-                lines = _paths(home, load_config(folder, home.environ, home.paths))
+                lines = _paths(home, load_config(folder, home.environ, home.paths), options)
             case None:
                 lines = _show(home, load_config(folder, home.environ, home.paths), options)
     print("\n".join(terminal_safe(line) for line in lines))
@@ -117,15 +118,19 @@ def _untrust(home: Home, folder: Path) -> list[str]:
     return [f"The configuration of {root} was not trusted, so nothing has changed."]
 
 
-def _paths(home: Home, loaded: Loaded) -> list[str]:
+def _paths(home: Home, loaded: Loaded, options: ConfigOptions) -> list[str]:
     paths = home.paths
-    lines = [
-        f"data      {paths.data}",
-        f"config    {paths.config}",
-        f"state     {paths.state}",
-        f"cache     {paths.cache}",
-        f"database  {paths.database}",
-        f"logs      {paths.data / LOG_FOLDER}",
-        f"models    {model_folder(home.environ)}",
-    ]
-    return [*lines, *(f"read      {layer.source}" for layer in loaded.layers)]
+    places = {
+        "data": paths.data,
+        "config": paths.config,
+        "state": paths.state,
+        "cache": paths.cache,
+        "database": paths.database,
+        "logs": paths.data / LOG_FOLDER,
+        "models": model_folder(home.environ),
+    }
+    read = [layer.source for layer in loaded.layers]
+    if options.format == "json":
+        return [as_json({**{name: str(path) for name, path in places.items()}, "read": read})]
+    lines = [f"{name:<9} {path}" for name, path in places.items()]
+    return [*lines, *(f"read      {source}" for source in read)]

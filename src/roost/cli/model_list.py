@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +12,7 @@ from roost.cli.failures import tell
 from roost.cli.folders import working_folder
 from roost.cli.secrets import secrets_of
 from roost.cli.storage import Home, run_at_home
-from roost.cli.table import table
+from roost.cli.table import as_json, table
 from roost.cli.trusting import load_config
 from roost.core.errors import RoostError
 from roost.core.text import terminal_safe
@@ -35,7 +35,7 @@ class ModelsOptions(Struct, frozen=True, kw_only=True):
     """The command line of `roost models`."""
 
     provider: str | None = None
-    verbose: bool = False
+    format: Literal["text", "json"] = "text"
     refresh: bool = False
     dir: str | None = None
 
@@ -53,17 +53,17 @@ async def _list(home: Home, options: ModelsOptions) -> int:
         found = ModelList(home, ModelSettings.in_force(loaded), client)
         names = found.providers(options.provider)
         models = await found.collect(names, refresh=options.refresh)
-    if options.verbose:
-        print(msgspec.json.format(msgspec.json.encode([_details(m) for m in models])).decode())
+    if options.format == "json":
+        print(as_json([_details(m) for m in models]))
     elif models:
         print("\n".join(table([_HEAD, *(_row(model, found.default) for model in models)])))
     else:
         tell("No model can be used yet.\n")
-    if models and not options.verbose:
+    if models and options.format == "text":
         tell(_legend(models, found.default))
     for problem in found.problems.values():
         tell(terminal_safe("\n" + problem.replace("\n", "\n  ") + "\n"))
-    if not options.verbose and options.provider is None and (missing := found.without_key()):
+    if options.format == "text" and options.provider is None and (missing := found.without_key()):
         lines = "".join(f"  {line}\n" for line in table(missing))
         tell(f"\nThese providers need only a key in a variable (export NAME=...):\n{lines}")
     return 1 if options.refresh and found.problems else 0

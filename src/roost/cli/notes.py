@@ -5,13 +5,28 @@ from typing import Final
 STATES: Final = """\
 STATE says what a session is doing:
   running      a process works in it
+  waits for permission, waits for an answer
+               an actor of it asks you: roost requests
   waiting      a prompt lies in it that nobody has read yet
-  interrupted  its process ended in the middle; nothing is lost: roost run -s ID "go on\""""
+  interrupted  its process ended in the middle; nothing is lost: roost run -s ID "go on"
+  archived     it was put aside
+(`--state asking` finds those that ask you.)"""
+SHOWN: Final = """\
+What Roost itself said to an actor is shown in plain words; `export` and --format json have it as
+the model reads it."""
 EXPORTED: Final = """\
 Known keys are replaced; what was said and done is not, except with --sanitize."""
+IMPORTED: Final = """\
+The id of the session goes to stdout. Rules in it that allow something without asking are left
+out."""
 DELETED: Final = """\
 A session that a process works in is not deleted; the refusal names the process. Nor is one below
-which a working tree holds work that is not committed and merged; with --force that tree is left."""
+which a working tree holds work that is not committed and merged; with --force that tree is left.
+
+exit codes:
+  0    it is deleted
+  1    it is not: somebody works in it, a tree holds work, or you said no
+  2    there is no such session"""
 TRUSTED: Final = """\
 Until then a repository's own configuration cannot run code, loosen permissions or see a key.
 `roost config` shows what waits for trust. A change to any of the files ends the trust."""
@@ -59,6 +74,14 @@ examples:
   roost sessions delete ses_dd3f
 
 To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for the last one."""
+ACTOR_STATES: Final = """\
+Listed are actors at work, those whose process ended in the middle, and whoever is above them.
+STATE says what an actor is doing:
+  progressing  it gives signs of life          stalled      it has given none for long
+  waiting      for mail                        pending      it is to run
+  stopping     it was asked to                 interrupted  its process ended in the middle
+  waits for permission, waits for an answer    it asks you: roost requests
+  asleep       it does nothing; with how its last turn came out, such as `asleep: success`"""
 ACTORS: Final = """\
 examples:
   roost actors
@@ -67,14 +90,15 @@ examples:
   roost actors cancel explore-1
   roost actors cancel ses_dd3f/main --tree --force
 
-STATE says what an actor is doing:
-  progressing  it gives signs of life          stalled      it has given none for long
-  waiting      for mail                        pending      it is to run
-  stopping     it was asked to                 interrupted  its process ended in the middle
-Of one that sleeps it is how its last turn came out."""
+`roost actors list --help` says what STATE means."""
 CANCELLED: Final = """\
 Its parent is told; afterwards only a person or its parent wakes it. The children that it waits for
-stop with it, with --tree all below it."""
+stop with it, with --tree all below it. One that was still to run ends without running: what waited
+for it counts as said, and what is said to it next is heard as ever.
+
+exit codes:
+  0    it has stopped, is stopping, or was not at work
+  2    there is no such actor, or several could be meant"""
 INBOX: Final = """\
 examples:
   roost inbox list
@@ -85,6 +109,54 @@ examples:
 SENT: Final = """\
 One that is at work hears it at its next step, wherever it runs; else it says who will take it up,
 or how to have it taken up. It is stored in any case, and can be taken back until it is heard."""
+WITHDRAWN: Final = """\
+exit codes:
+  0    nobody will hear it; also where it was taken back before
+  1    it was heard already, or had expired
+  2    there is no such message, or it is one of Roost itself"""
+REQUESTS: Final = """\
+examples:
+  roost requests
+  roost requests show per_22d3c87b
+  roost requests allow per_22d3c87b
+  roost requests allow per_22d3c87b --always
+  roost requests deny per_22d3c87b --because "use the test database"
+  roost requests answer que_22d3c87c 2
+  roost requests answer que_22d3c87c "SQLite" "later"
+
+An actor waits until it is answered, in whichever process it runs: one that a server runs, since
+`roost run` has nobody to ask and refuses at once."""
+ALLOWED: Final = """\
+With --always what it names is allowed in this project from now on, and so are other requests that
+wait in the session and that it covers.
+
+exit codes:
+  0    it is allowed, or was before
+  1    it was refused or withdrawn, or nobody waits for the answer any more
+  2    there is no such request, or it cannot be answered so"""
+REFUSED: Final = """\
+With --because the actor reads the words and goes on; without, its turn stops, and what else it asks
+is withdrawn.
+
+exit codes:
+  0    it is refused, or was before
+  1    it was allowed or withdrawn, or nobody waits for the answer any more
+  2    there is no such request"""
+ANSWERED: Final = """\
+Where several options may be chosen, part them by commas. `roost requests deny ID` leaves the
+questions unanswered.
+
+exit codes:
+  0    it is answered
+  1    it was answered before, or nobody waits for the answer any more
+  2    there is no such question, or the answers do not fit"""
+AGENTS: Final = """\
+examples:
+  roost agents
+  roost agents show explore
+  roost run --agent plan "how would you split this module?"
+
+Agents of your own go under `agent` in your roost.json, or into agents/NAME.md beside it."""
 TEAMS: Final = """\
 examples:
   roost teams

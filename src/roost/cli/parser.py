@@ -1,9 +1,18 @@
 """argparse made strict and kind: no abbreviations, errors are `UsageError`s with a near match."""
 
 import argparse
-from typing import NoReturn
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NoReturn, cast
 
 from roost.core.errors import UsageError
+
+LOG_OPTIONS: Final = ("print_logs", "log_level", "log_format")
+"""What every command and action takes. It stands in the help, and not in its first line."""
+_UNSAID: Final = {"help", *LOG_OPTIONS}
+_CHOICE: Final = re.compile(r"invalid choice: '?(?P<word>[^']*)'? \(choose from (?P<all>.*)\)")
+ACTION: Final = "[ACTION]"
+"""Stands for the actions of a command, of which one may be chosen."""
 
 
 def near_match(word: str, known: list[str]) -> str:
@@ -23,11 +32,35 @@ class Parser(argparse.ArgumentParser):
             description=description,
             epilog=epilog,
             allow_abbrev=False,
+            add_help=False,
             formatter_class=_Formatter,
         )
+        self._positionals.title = "arguments"
+        self.add_argument("-h", "--help", action="help", help="show this help")
+        self._replaced: list[tuple[argparse.Action, tuple[str, ...]]] = []
+
+    def may_replace(self, positional: argparse.Action, *options: str) -> None:
+        """Where one of `options` is given, `positional` is not (see `expect`)."""
+        self._replaced.append((positional, options))
+
+    def expect(self, words: Sequence[str]) -> None:
+        """Let what an option among `words` stands for be given no more, here and in actions."""
+        for positional, options in self._replaced:
+            if _is_given(options, words):
+                self._remove_action(positional)
+        for action in self._actions:
+            if action.nargs == argparse.PARSER and isinstance(action.choices, dict):
+                for parser in cast("dict[str, Parser]", action.choices).values():
+                    parser.expect(words)
+        self._replaced = []
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError` with the words of argparse and where to read on."""
+        if (choice := _CHOICE.search(message)) and ACTION in message:
+            known = re.findall(r"[^', ]+", choice["all"])
+            guess = near_match(choice["word"], known)
+            message = f"`{self.prog}` has no action {choice['word']}"
+            raise UsageError(message, hint=f"{guess}There are: {', '.join(known)}.")
         raise UsageError(message, hint=f"{self._guess(message)}See `{self.prog} --help`.")
 
     def _guess(self, message: str) -> str:
@@ -47,9 +80,43 @@ class Parser(argparse.ArgumentParser):
         return [name for action in self._actions for name in action.option_strings]
 
 
+def _is_given(options: tuple[str, ...], words: Sequence[str]) -> bool:
+    """Whether one of `options` is among `words`, alone or with its value behind it."""
+    before = words[: words.index("--")] if "--" in words else words
+    return any(
+        word == name or word.startswith(f"{name}=" if name.startswith("--") else name)
+        for word in before
+        for name in options
+    )
+
+
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26)
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[Any],
+        prefix: str | None = None,
+    ) -> None:
+        """The first line, without what every command takes."""
+        told = [action for action in actions if action.dest not in _UNSAID]
+        super().add_usage(usage, told, groups, prefix)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        """A line an action: the word that stands for all of them needs none."""
+        if action.nargs == argparse.PARSER:
+            return "".join(map(self._format_action, self._iter_indented_subactions(action)))
+        return super()._format_action(action)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """`-m, --model NAME`: the value once, behind all names."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
 
 
 def positive_count(text: str) -> int:
@@ -75,3 +142,8 @@ def port_number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
     return int(text)
+
+
+def format_name(text: str) -> str:
+    """`text` or `json`, by whatever name a command has ever known it."""
+    return {"table": "text", "default": "text"}.get(text, text)

@@ -1,8 +1,9 @@
-"""Tables of text whose columns line up, whatever script the text is in."""
+"""How lists are written: tables whose columns line up, whatever script the text is in, and JSON."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from wcwidth import wcswidth, wcwidth
 
 from roost.core.text import terminal_safe
@@ -29,6 +30,11 @@ def table(
         GAP.join(_fit(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
+
+
+def as_json(value: Any) -> str:
+    """`value` as the lists show it with `--format json`: indented, for people and programs."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def _one_line(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +12,7 @@ from roost.actors.teams import Member, Team
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import table
+from roost.cli.table import as_json, table
 from roost.cli.terminal import is_terminal
 from roost.db.transaction import Reader
 from roost.workspace.project import project_of
@@ -25,7 +25,7 @@ class TeamsOptions(Struct, frozen=True, kw_only=True):
     """The command line of `roost teams`."""
 
     all: bool = False
-    json: bool = False
+    format: Literal["text", "json"] = "text"
     dir: str | None = None
 
 
@@ -42,8 +42,8 @@ async def _list(home: Home, options: TeamsOptions) -> int:
     with database_of(home) as database:
         found = await database.read(lambda db: _teams(db, ids or (None,)))
         states = await database.read(watch.states)
-    if options.json:
-        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    if options.format == "json":
+        print(as_json(found))
     elif found:
         print("\n".join(_lines(found, states)))
     else:

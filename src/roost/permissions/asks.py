@@ -180,6 +180,13 @@ def _news(ask: Ask, words: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "question.replied", {**about, "answers": words["answers"]}
 
 
+def tell_outcome(tx: Transaction, ask: Ask) -> None:
+    """Tell the clients of this process what has become of a request through another one."""
+    withdrawn: dict[str, Any] = {"reply": "reject", "rejected": True}
+    words = (ask.answer or {}) if ask.state == "answered" else withdrawn
+    tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
+
+
 def withdraw(tx: Transaction, ask: Ask) -> None:
     """Close a request that nobody needs answered any more; clients see it as rejected."""
     changed = tx.run(
@@ -188,8 +195,7 @@ def withdraw(tx: Transaction, ask: Ask) -> None:
     )
     if changed:
         take_back(tx, notice_key(ask.id))
-        words: dict[str, Any] = {"reply": "reject", "rejected": True}
-        tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
+        tell_outcome(tx, msgspec.structs.replace(ask, state="withdrawn"))
 
 
 def withdraw_open(tx: Transaction, turn_id: str) -> None:

@@ -170,23 +170,45 @@ class Gate:
     async def _answer(self, ask: Ask) -> dict[str, Any] | None:
         """The answer, or None if nobody gave one in time. Raises `RejectedError`."""
         left = inf if ask.deadline is None else (ask.deadline - now_ms()) / 1000
-        current = await until(
-            self._database,
-            self._bus,
-            lambda db: asks.get(db, ask.id),
-            lambda current: current.state != "open",
-            concerns=_about(ask.session_id),
-            poll=_POLL_SECONDS,
-            seconds=left,
-        )
+        heard: list[Event] = []
+        with self._bus.subscribe(_about(ask, heard.append)):
+            current = await until(
+                self._database,
+                self._bus,
+                lambda db: asks.get(db, ask.id),
+                lambda current: current.state != "open",
+                concerns=_about(ask),
+                poll=_POLL_SECONDS,
+                seconds=left,
+            )
+            if current.state != "open":
+                await self._tell(current, heard)
         if current.state == "withdrawn":
             raise RejectedError("The request was withdrawn.", blocks=True)
         return (current.answer or {}) if current.state == "answered" else None
 
+    async def _tell(self, ask: Ask, heard: list[Event]) -> None:
+        """Tell clients of an answer that came through another process, which told its own alone."""
+        await self._database.write(_nothing)  # what was written here before is told by then
+        if not heard:
+            await self._database.write(lambda tx: asks.tell_outcome(tx, ask))
 
-def _about(session_id: str) -> Callable[[Event], bool]:
+
+def _nothing(_: Transaction) -> None:
+    """A transaction that only waits for its turn."""
+
+
+def _about(ask: Ask, note: Callable[[Event], object] | None = None) -> Callable[[Event], bool]:
+    """Takes the news that `ask` is answered, and shows it to `note`."""
     kinds = {"permission.replied", "question.replied", "question.rejected"}
-    return lambda event: event.type in kinds and event.session_id == session_id
+
+    def concerns(event: Event) -> bool:
+        is_it = event.type in kinds and event.properties.get("requestID") == ask.id
+        if is_it and note is not None:
+            note(event)
+        return is_it
+
+    return concerns
 
 
 def _rules(grants: list[tuple[str, str]]) -> tuple[Rule, ...]:

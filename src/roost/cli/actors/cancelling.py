@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -13,13 +13,14 @@ from roost.actors.cancel import stop
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor
 from roost.actors.owner import has_died, process_number
+from roost.actors.unheard import end_unheard
 from roost.cli.actors.naming import named_actor
 from roost.cli.failures import tell
 from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.table import as_json
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
-from roost.inbox.models import Address
 
 STOP_SECONDS: Final = 6.0
 """How long the end is waited for: other processes look for stops every two seconds."""
@@ -33,10 +34,32 @@ class CancelOptions(Struct, frozen=True, kw_only=True):
     session: str | None = None
     force: bool = False
     tree: bool = False
+    format: Literal["text", "json"] = "text"
+
+
+class _Stopped(Struct, frozen=True):
+    """What has become of one that was told to stop."""
+
+    actor: Actor
+    """As it was when it was told."""
+    now: Actor | None
+
+    @property
+    def name(self) -> str:
+        """SESSION/ACTOR."""
+        return f"{self.actor.session_id}/{self.actor.actor_id}"
+
+    @property
+    def is_over(self) -> bool:
+        """It has stopped."""
+        return self.now is None or self.now.cancel is None
 
 
 def execute(given: dict[str, Any]) -> int:
-    """Stop an actor. Raises `NotFoundError` and `UsageError` for one that is not clear."""
+    """Stop an actor; 0 also where it was not at work.
+
+    Raises `NotFoundError` and `UsageError` for one that is not clear.
+    """
     options = msgspec.convert(given, CancelOptions)
     return run_at_home(given, lambda home: _cancel(home, options))
 
@@ -45,24 +68,27 @@ async def _cancel(home: Home, options: CancelOptions) -> int:
     watch = home.watch()
     with database_of(home) as database:
         marked = await database.write(lambda tx: _stop(tx, options, watch))
-        if not marked:
-            print(f"{options.actor} is not at work")
-            return 0
-        await _wait(database, [one.address for one in marked])
-        for line in await database.read(lambda db: [_line(db, one, watch) for one in marked]):
-            print(line)
-        if not options.force and await database.read(lambda db: _is_stopping(db, marked)):
-            tell("What is stopping finishes its last step first; --force stops it at once.\n")
+        await _wait(database, marked, watch)
+        told = await database.read(
+            lambda db: [_Stopped(one, actors.find(db, one.address)) for one in marked]
+        )
+    if options.format == "json":
+        print(as_json([_details(one) for one in told]))
+        return 0
+    print("\n".join(_line(one, watch) for one in told) or f"{options.actor} is not at work")
+    if not options.force and any(_takes_its_last_step(one) for one in told):
+        tell("What is stopping finishes its last step first; --force stops it at once.\n")
     return 0
 
 
-def _is_stopping(db: Reader, marked: list[Actor]) -> bool:
-    found = (actors.find(db, one.address) for one in marked)
-    return any(one.cancel is not None and one.status == "running" for one in found if one)
+def _takes_its_last_step(one: _Stopped) -> bool:
+    return not one.is_over and one.now is not None and one.now.status == "running"
 
 
 def _stop(tx: Transaction, options: CancelOptions, watch: Watch) -> list[Actor]:
     actor = named_actor(tx, options.actor, options.session)
+    if actor is None:
+        return []
     mode = "forced" if options.force else "graceful"
     marked = stop(tx, actor.address, mode, tree=options.tree, due=True)
     for one in marked:
@@ -74,27 +100,38 @@ def _stop(tx: Transaction, options: CancelOptions, watch: Watch) -> list[Actor]:
     return marked
 
 
-async def _wait(database: Database, stopped: list[Address]) -> None:
-    """Return when all have stopped, or the time is up."""
+async def _wait(database: Database, marked: list[Actor], watch: Watch) -> None:
+    """Return when all have stopped, or the time is up.
+
+    What nobody has begun is ended here: at once if no process lives that could, or when the time is
+    up, since then none takes it up.
+    """
+    stopped = [one.address for one in marked]
 
     def left(db: Reader) -> bool:
         found = (actors.find(db, one) for one in stopped)
         return any(one is not None and one.cancel is not None for one in found)
 
-    end = time.monotonic() + STOP_SECONDS
+    is_run = watch.others() or any(one.status == "running" for one in marked)
+    end = time.monotonic() + (STOP_SECONDS if is_run else 0)
     while await database.read(left):
-        if time.monotonic() > end:
+        if time.monotonic() >= end:
+            await database.write(lambda tx: [end_unheard(tx, one) for one in stopped])
             return
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _line(db: Reader, marked: Actor, watch: Watch) -> str:
-    name = f"{marked.session_id}/{marked.actor_id}"
-    now = actors.find(db, marked.address)
-    if now is None or now.cancel is None:
-        return f"{name} has stopped"
-    if now.status == "pending":
-        return f"{name} was still to run; it ends as soon as a process takes its session up"
-    number = process_number(watch.owners, now.owner) if now.owner else None
+def _details(one: _Stopped) -> dict[str, Any]:
+    return {
+        "sessionID": one.actor.session_id,
+        "actorID": one.actor.actor_id,
+        "stopped": one.is_over,
+    }
+
+
+def _line(one: _Stopped, watch: Watch) -> str:
+    if one.is_over or one.now is None:
+        return f"{one.name} has stopped"
+    number = process_number(watch.owners, one.now.owner) if one.now.owner else None
     who = f"process {number}" if number else "its process"
-    return f"{name} is stopping; {who} runs it"
+    return f"{one.name} is stopping; {who} runs it"

@@ -10,14 +10,15 @@ from roost.actors import store as actors
 from roost.actors.models import Actor
 from roost.actors.owner import process_number
 from roost.actors.view import ActorView, view
-from roost.cli.states import Watch
+from roost.cli.states import ASKING, Watch
 from roost.db.transaction import Reader
 from roost.inbox.models import Address
+from roost.permissions.asks import Ask
 from roost.sessions import store as sessions
 
 State = str
-"""`progressing`, `stalled`, `waiting`, `pending`, `stopping`, `interrupted`, or how its last turn
-came out; empty before its first."""
+"""`progressing`, `stalled`, `waiting`, `pending`, `stopping`, `interrupted`, `asleep`, or what it
+waits for a person for."""
 
 
 class Member(Struct, frozen=True):
@@ -31,6 +32,8 @@ class Member(Struct, frozen=True):
     process: int | None
     """The process that runs it, where one lives."""
     state: State
+    requests: tuple[str, ...] = ()
+    """The ids of what it asks a person."""
 
     @property
     def address(self) -> Address:
@@ -51,7 +54,8 @@ def crew(
         for one in (actor, *family.ancestors(db, actor)):
             found[one.address] = one
     ordered = sorted(found.values(), key=lambda one: (one.created, one.session_id, one.actor_id))
-    return [_member(db, watch, actor) for actor in ordered]
+    asking = watch.asking(db)
+    return [_member(db, watch, actor, asking.get(actor.address, [])) for actor in ordered]
 
 
 def _chosen(db: Reader, session_id: str | None, *, sleeping: bool, most: int) -> Iterable[Actor]:
@@ -83,7 +87,7 @@ def _is_in(db: Reader, actor: Actor, session_id: str) -> bool:
     return session_id in {actor.session_id, *above}
 
 
-def _member(db: Reader, watch: Watch, actor: Actor) -> Member:
+def _member(db: Reader, watch: Watch, actor: Actor, asked: list[Ask]) -> Member:
     session = sessions.get(db, actor.session_id)
     shown = view(db, actor)
     runs = actor.status == "running" and watch.is_running(actor)
@@ -93,14 +97,15 @@ def _member(db: Reader, watch: Watch, actor: Actor) -> Member:
         title=session.title,
         directory=session.directory,
         process=process_number(watch.owners, actor.owner) if runs and actor.owner else None,
-        state=state_of(shown, actor, runs=runs),
+        state=ASKING[asked[0].kind] if asked else state_of(shown, actor, runs=runs),
+        requests=tuple(ask.id for ask in asked),
     )
 
 
 def state_of(shown: ActorView, actor: Actor, *, runs: bool) -> State:
     """What an actor is doing in one word. `runs`: a live process runs it."""
     if actor.status == "idle":
-        return shown.outcome or ""
+        return "asleep"
     if actor.status == "running" and not runs:
         return "interrupted"
     return "stopping" if actor.cancel is not None else shown.liveness

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sys
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -15,13 +15,14 @@ from roost.cli.failures import tell
 from roost.cli.sessions.naming import named
 from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import cut_to
+from roost.cli.table import as_json, cut_to
 from roost.cli.terminal import is_terminal, look_of
 from roost.db.database import Database
 
 SECONDS: Final = 1.0
 """Between two pictures of `--watch`."""
 NOBODY: Final = "Nobody is at work; --all shows those that sleep, too."
+NOT_EVEN_ASLEEP: Final = "There are no actors yet."
 
 
 class ActorsOptions(Struct, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ class ActorsOptions(Struct, frozen=True, kw_only=True):
     session: str | None = None
     all: bool = False
     max_count: int = 20
-    json: bool = False
+    format: Literal["text", "json"] = "text"
     watch: bool = False
 
 
@@ -43,7 +44,7 @@ def execute(given: dict[str, Any]) -> int:
 async def _list(home: Home, options: ActorsOptions) -> int:
     watch = home.watch()
     with database_of(home) as database:
-        if options.watch and not options.json and is_terminal(sys.stdout):
+        if options.watch and options.format == "text" and is_terminal(sys.stdout):
             await _follow(database, watch, options)
         else:
             _print(await _read(database, watch, options), options)
@@ -65,16 +66,19 @@ async def _read(database: Database, watch: Watch, options: ActorsOptions) -> lis
 
 
 def _print(members: list[Member], options: ActorsOptions) -> None:
-    if options.json:
-        document = msgspec.json.encode([as_json(member) for member in members])
-        print(msgspec.json.format(document, indent=2).decode())
+    if options.format == "json":
+        print(as_json([details(member) for member in members]))
     elif members:
         print("\n".join(_lines(members)))
     else:
-        tell(f"{NOBODY}\n")
+        tell(f"{_nobody(options)}\n")
 
 
-def as_json(member: Member) -> dict[str, Any]:
+def _nobody(options: ActorsOptions) -> str:
+    return NOT_EVEN_ASLEEP if options.all else NOBODY
+
+
+def details(member: Member) -> dict[str, Any]:
     """An actor as the server's routes show it, with what a list adds."""
     return {
         **msgspec.to_builtins(member.view),
@@ -82,6 +86,7 @@ def as_json(member: Member) -> dict[str, Any]:
         "directory": member.directory,
         "process": member.process,
         "state": member.state,
+        "requests": member.requests,
     }
 
 
@@ -97,7 +102,7 @@ async def _follow(database: Database, watch: Watch, options: ActorsOptions) -> N
     drawn = 0
     while True:
         members = await _read(database, watch, options)
-        lines = _lines(members) if members else [NOBODY]
+        lines = _lines(members) if members else [_nobody(options)]
         room = max(2, shutil.get_terminal_size().lines - 1)
         if len(lines) > room:
             lines = [*lines[: room - 1], f"… {len(lines) - room + 1} more"]

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from roost.actors import store as actors
+from roost.actors.family import is_known
 from roost.actors.models import Actor
 from roost.cli.sessions.naming import named
 from roost.core.errors import NotFoundError, UsageError
@@ -13,11 +14,11 @@ from roost.inbox.models import Address
 _SHOWN: Final = 8
 
 
-def named_actor(db: Reader, word: str, session: str | None = None) -> Actor:
+def named_actor(db: Reader, word: str, session: str | None = None) -> Actor | None:
     """The actor that `word` means, in the session `session` where that is given.
 
-    A name alone means the only actor at work that has it. Raises `NotFoundError`, and `UsageError`
-    where several could be meant.
+    A name alone means the only actor at work that has it; None where all that have it sleep.
+    Raises `NotFoundError`, and `UsageError` where several could be meant.
     """
     first, slash, name = word.partition("/")
     if session is not None:
@@ -37,8 +38,10 @@ def named_actor(db: Reader, word: str, session: str | None = None) -> Actor:
     try:
         return actors.front(db, named(db, word).id)
     except NotFoundError:
+        if is_known(db, word):
+            return None
         raise NotFoundError(
-            f"no actor at work is called {word}",
+            f"no actor is called {word}",
             hint="Give SESSION/ACTOR; `roost actors --all` lists them.",
         ) from None
 

@@ -47,13 +47,19 @@ def _row(member: Member) -> list[str]:
     return [
         _name(member),
         view.agent,
-        member.state,
+        _state(member),
         span(view.age),
         f"{view.steps:,}",
         f"{view.tokens:,}",
         f"${view.cost:.4f}" if view.cost else "",
         what(member),
     ]
+
+
+def _state(member: Member) -> str:
+    """What it does; of one that sleeps also how its last turn came out."""
+    outcome = member.view.outcome if member.state == "asleep" else None
+    return f"{member.state}: {outcome}" if outcome else member.state
 
 
 def _name(member: Member) -> str:

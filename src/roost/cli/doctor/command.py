@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,7 @@ from roost.cli.doctor.machine import check_machine
 from roost.cli.doctor.setup import check_setup
 from roost.cli.doctor.stored import check_stored
 from roost.cli.folders import working_folder
+from roost.cli.table import as_json
 from roost.cli.terminal import look_of
 from roost.config.paths import roost_paths
 from roost.core.amounts import counted
@@ -29,6 +30,7 @@ class DoctorOptions(Struct, frozen=True, kw_only=True):
     online: bool = False
     deep: bool = False
     dir: str | None = None
+    format: Literal["text", "json"] = "text"
 
 
 def execute(given: dict[str, Any]) -> int:
@@ -40,7 +42,9 @@ def execute(given: dict[str, Any]) -> int:
     options = msgspec.convert(given, DoctorOptions)
     folder = working_folder(options.dir)
     with _logging(given):
-        return _sum_up(_check(options, folder.resolve()))
+        findings = _check(options, folder.resolve())
+    print(as_json(findings) if options.format == "json" else _sum(findings))
+    return int(any(one.status == "fail" for one in findings))
 
 
 def _check(options: DoctorOptions, folder: Path) -> list[Finding]:
@@ -52,7 +56,8 @@ def _check(options: DoctorOptions, folder: Path) -> list[Finding]:
 
     def tell(finding: Finding) -> None:
         findings.append(finding)
-        print("\n".join(lines_of([finding], look)), flush=True)
+        if options.format == "text":
+            print("\n".join(lines_of([finding], look)), flush=True)
 
     for finding in check_machine(environ):
         tell(finding)
@@ -85,13 +90,11 @@ def _logging(given: dict[str, Any]) -> Generator[None]:
         root.removeHandler(handler)
 
 
-def _sum_up(findings: list[Finding]) -> int:
+def _sum(findings: list[Finding]) -> str:
     failed = sum(one.status == "fail" for one in findings)
     warned = sum(one.status == "warn" for one in findings)
     seen = f"{warned} could be better" if warned else ""
     if failed:
         words = counted(failed, "problem must be mended", "problems must be mended")
-        print(f"\n{words}{'; ' * bool(seen)}{seen}.")
-        return 1
-    print(f"\nRoost works; {seen}." if seen else "\nEverything works.")
-    return 0
+        return f"\n{words}{'; ' * bool(seen)}{seen}."
+    return f"\nRoost works; {seen}." if seen else "\nEverything works."

@@ -69,7 +69,8 @@ def _integrity(connection: sqlite3.Connection, path: Path) -> Finding:
         return fail("integrity", "; ".join(problems), mend + _SAVE)
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     if broken:
-        detail = f"{counted(len(broken), 'row')} of {path} belong to nothing"
+        rows = counted(len(broken), "row belongs", "rows belong")
+        detail = f"{rows} to nothing that is there, in {path}"
         mend = "Please report it. No session is lost; to keep a copy of each:\n"
         return fail("integrity", detail, mend + _SAVE)
     return ok("integrity", "every page and every reference is sound")

@@ -2,16 +2,17 @@
 
 import shutil
 import sys
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
 
 from roost.cli.actors.naming import in_session
 from roost.cli.failures import tell
+from roost.cli.plain import plain
 from roost.cli.sessions.naming import chosen
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import age, table
+from roost.cli.table import age, as_json, table
 from roost.cli.terminal import is_terminal
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader
@@ -32,7 +33,7 @@ class ListOptions(Struct, frozen=True, kw_only=True):
     actor: str | None = None
     state: State | None = None
     max_count: int = 50
-    json: bool = False
+    format: Literal["text", "json"] = "text"
 
 
 def execute(given: dict[str, Any]) -> int:
@@ -45,9 +46,8 @@ async def _list(home: Home, options: ListOptions) -> int:
     with database_of(home) as database:
         rows = await database.read(lambda db: _rows(db, options))
     shown = rows[-options.max_count :]
-    if options.json:
-        document = msgspec.json.encode(shown)
-        print(msgspec.json.format(document, indent=2).decode())
+    if options.format == "json":
+        print(as_json(shown))
     elif shown:
         width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
         print("\n".join(table([HEAD, *map(_line, shown)], width)))
@@ -96,7 +96,7 @@ def words_of(body: Body) -> str:
     """What a message says, in one line."""
     match body:
         case PromptBody():
-            said = [part.text for part in body.parts if isinstance(part, TextPart)]
+            said = [plain(part) for part in body.parts if isinstance(part, TextPart)]
             rest = len(body.parts) - len(said)
             return " ".join([*said, *([f"(+{rest} attached)"] if rest else [])])
         case NoticeBody():

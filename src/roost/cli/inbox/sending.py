@@ -5,7 +5,7 @@ Nothing runs in this process: whoever runs the actor, or serves, hears of it by 
 
 import shlex
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from roost.actors.owner import process_number
 from roost.cli.actors.naming import in_session
 from roost.cli.sessions.naming import named
 from roost.cli.storage import Home, run_at_home, tell_notes
+from roost.cli.table import as_json
 from roost.client.discovery import adverts
 from roost.core.errors import UsageError
 from roost.runtime.models import PromptInput, Settings, TextInput
@@ -27,6 +28,7 @@ class SendOptions(Struct, frozen=True, kw_only=True):
     session: str
     text: str
     actor: str | None = None
+    format: Literal["text", "json"] = "text"
 
 
 def execute(given: dict[str, Any]) -> int:
@@ -38,7 +40,7 @@ def execute(given: dict[str, Any]) -> int:
 async def _send(home: Home, options: SendOptions) -> int:
     text = sys.stdin.read() if options.text == "-" else options.text
     if not text.strip():
-        raise UsageError("there is nothing to say")
+        raise UsageError("there is nothing to say", hint="Give the words, or pipe them in with -.")
     settings = Settings(
         environment=home.environ, interactive=False, make_titles=False, runs_actors=False
     )
@@ -49,7 +51,11 @@ async def _send(home: Home, options: SendOptions) -> int:
         given = PromptInput(parts=(TextInput(text.rstrip("\n")),))
         accepted = await runtime.prompt(session.id, given, actor_id=actor.actor_id)
         now = await runtime.actor(actor.address)
-    print(f"{accepted.inbox_id} is stored; {_who(home, now)}")
+    if options.format == "json":
+        about = {"id": accepted.inbox_id, "messageID": accepted.message_id}
+        print(as_json({**about, "sessionID": now.session_id, "actorID": now.actor_id}))
+    else:
+        print(f"{accepted.inbox_id} is stored; {_who(home, now)}")
     return 0
 
 

@@ -15,6 +15,7 @@ from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.terminal import Output
 from roost.cli.trusting import load_config
+from roost.core.amounts import counted
 from roost.core.errors import ConfigError
 from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
@@ -48,7 +49,8 @@ async def _export(home: Home, options: ExportOptions) -> int:
     data = encode(sanitize(exported) if options.sanitize else exported)
     data, hidden = without_secrets(data, _secrets(home, exported))
     if hidden:
-        tell(f"note: {hidden} known keys were replaced by {MASK}\n")
+        keys = counted(hidden, "known key was", "known keys were")
+        tell(f"note: {keys} replaced by {MASK}\n")
     output = Output(sys.stdout)
     output.write(data.decode())
     if output.lost:

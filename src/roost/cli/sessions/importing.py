@@ -14,9 +14,11 @@ from roost.cli.failures import tell
 from roost.cli.folders import working_folder
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.context.agents import DEFAULT_AGENT
+from roost.core.amounts import counted
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, UsageError
 from roost.core.ids import Kind, new_id
+from roost.core.text import terminal_safe
 from roost.db.transaction import Transaction
 from roost.inbox.models import Address
 from roost.sessions import repair, transcript
@@ -87,8 +89,9 @@ async def _import(home: Home, options: ImportOptions, exported: Exported) -> int
             raise ConflictError(
                 error.message, hint="With --new-id it is imported as a new session."
             ) from error
-    tell(f"imported {len(exported.messages)} messages; the session works in {folder}\n")
-    tell(f"go on with: roost run -s {info.id} ...\n")
+    messages = counted(len(exported.messages), "message")
+    tell(f"imported “{terminal_safe(info.title)}”, {messages}; it belongs to {folder}\n")
+    tell(f'go on with: roost run -s {info.id} "..."\n')
     print(info.id)
     return 0
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -9,24 +10,37 @@ from msgspec import Struct
 
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
-from roost.cli.states import State, Watch
+from roost.cli.since import moment
+from roost.cli.states import ASKING, State, Watch
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import age, table
+from roost.cli.table import age, as_json, table
 from roost.cli.terminal import is_terminal
+from roost.core.amounts import counted
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
 from roost.workspace.project import project_of
 
+Wanted = Literal["running", "asking", "waiting", "interrupted"]
+
 
 class ListOptions(Struct, frozen=True, kw_only=True):
     """The command line of `roost sessions list`."""
 
-    format: Literal["table", "json"] = "table"
+    format: Literal["text", "json"] = "text"
     max_count: int = 50
     all: bool = False
     dir: str | None = None
+    search: str | None = None
+    since: str | None = None
+    state: Wanted | None = None
+    children: bool = False
+
+    @property
+    def narrows(self) -> bool:
+        """Not all sessions are meant."""
+        return self.search is not None or self.since is not None or self.state is not None
 
 
 class _Row(Struct, frozen=True):
@@ -35,7 +49,7 @@ class _Row(Struct, frozen=True):
 
 
 def execute(given: dict[str, Any]) -> int:
-    """List sessions, the last used first."""
+    """List sessions, the last used first. Raises `UsageError`."""
     options = msgspec.convert(given, ListOptions)
     return run_at_home(given, lambda home: _list(home, options))
 
@@ -44,38 +58,83 @@ async def _list(home: Home, options: ListOptions) -> int:
     ids = () if options.all else (await project_of(working_folder(options.dir))).ids
     watch = home.watch()
     with database_of(home) as database:
-        rows = await database.read(lambda db: _rows(db, ids or (None,), options.max_count, watch))
+        rows = await database.read(lambda db: _rows(db, ids or (None,), options, watch))
     shown = rows[: options.max_count]
     if options.format == "json":
-        document = msgspec.json.encode([_as_json(row.session) for row in shown])
-        print(msgspec.json.format(document, indent=2).decode())
+        print(as_json([_details(row) for row in shown]))
     elif shown:
         print("\n".join(_as_table(shown, everywhere=options.all)))
     else:
-        where = "" if options.all else " of this project yet; --all lists those of every project"
-        tell(f"There are no sessions{where}.\n")
+        tell(_nothing(options))
     for row in shown:
         if row.session.damage:
             tell(f"note: {row.session.id} is damaged: {row.session.damage}\n")
     if len(rows) > len(shown):
         tell(f"… older sessions; -n shows more of them (now -n {options.max_count})\n")
+    if asking := sum(row.state in ASKING.values() for row in shown):
+        tell(f"{counted(asking, 'session waits', 'sessions wait')} for you: roost requests\n")
     return 0
 
 
-def _rows(db: Reader, projects: tuple[str | None, ...], count: int, watch: Watch) -> list[_Row]:
-    """The sessions of any of `projects`, one more than `count` if there are; None: of all."""
+def _nothing(options: ListOptions) -> str:
+    such = " such" if options.narrows else ""
+    if options.all:
+        return f"There are no{such} sessions.\n"
+    what = f"There are no{such} sessions of this project{'' if options.narrows else ' yet'}"
+    return f"{what}; --all lists those of every project.\n"
+
+
+def _rows(
+    db: Reader, projects: tuple[str | None, ...], options: ListOptions, watch: Watch
+) -> list[_Row]:
+    """The sessions of any of `projects`, one more than wanted if there are; None: of all."""
     states = watch.states(db)
-    found = [
-        session
-        for project in projects
-        for session in sessions.listed(db, project_id=project, roots=True, limit=count + 1)
-    ]
+    since = None if options.since is None else moment(options.since, now_ms())
+    if options.state is not None:
+        meant = [one for one, state in states.items() if _is_wanted(state, options.state)]
+        found = [one for each in meant if (one := sessions.find(db, each)) is not None]
+        found = [one for one in found if _fits(one, projects, options, since)]
+    else:
+        found = [
+            session
+            for project in projects
+            for session in sessions.listed(
+                db,
+                project_id=project,
+                roots=not options.children,
+                search=options.search,
+                since=since,
+                limit=options.max_count + 1,
+            )
+        ]
     found.sort(key=lambda session: session.time.updated, reverse=True)
-    return [_Row(session, states.get(session.id, "")) for session in found[: count + 1]]
+    return [_Row(one, _state(one, states)) for one in found[: options.max_count + 1]]
 
 
-def _as_json(session: Session) -> dict[str, Any]:
-    """In the shape of OpenCode's `session list --format json`."""
+def _is_wanted(state: State, wanted: Wanted) -> bool:
+    return state in ASKING.values() if wanted == "asking" else state == wanted
+
+
+def _fits(
+    session: Session, projects: Iterable[str | None], options: ListOptions, since: int | None
+) -> bool:
+    """What `sessions.listed` asks for, of one session."""
+    return (
+        any(project in {None, session.project_id} for project in projects)
+        and (options.children or session.parent_id is None)
+        and (options.search or "").lower() in session.title.lower()
+        and session.time.updated >= (since or 0)
+    )
+
+
+def _state(session: Session, states: dict[str, State]) -> State:
+    idle: State = "" if session.time.archived is None else "archived"
+    return states.get(session.id) or idle
+
+
+def _details(row: _Row) -> dict[str, Any]:
+    """In the shape of OpenCode's `session list --format json`, with the state."""
+    session = row.session
     return {
         "id": session.id,
         "title": session.title,
@@ -83,6 +142,7 @@ def _as_json(session: Session) -> dict[str, Any]:
         "created": session.time.created,
         "projectId": session.project_id,
         "directory": session.directory,
+        "state": row.state,
     }
 
 

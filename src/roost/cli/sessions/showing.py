@@ -4,23 +4,27 @@ import os
 import shutil
 import sys
 import time
-from typing import Any, Final, assert_never
+from typing import Any, Final, Literal, assert_never
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors import store as actors
+from roost.cli.plain import plain, said_by
 from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.tool_lines import Place, exit_line, tool_line
 from roost.cli.sessions.naming import chosen
 from roost.cli.states import State, Watch
 from roost.cli.storage import Home, database_of, run_at_home
+from roost.cli.table import as_json
 from roost.cli.terminal import Look, look_of
+from roost.core.amounts import counted
 from roost.core.errors import NotFoundError
 from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
 from roost.inbox.conversation import read_page
-from roost.sessions.models import AssistantInfo, Info, Message, Session, UserInfo
+from roost.sessions.export import Exported, encode
+from roost.sessions.models import AssistantInfo, Message, Session, UserInfo
 from roost.sessions.parts import (
     AgentPart,
     FilePart,
@@ -51,6 +55,7 @@ class ShowOptions(Struct, frozen=True, kw_only=True):
     max_count: int = 100
     full: bool = False
     thinking: bool = False
+    format: Literal["text", "json"] = "text"
 
 
 class _Found(Struct, frozen=True):
@@ -73,10 +78,20 @@ async def _show(home: Home, options: ShowOptions) -> int:
     watch = home.watch()
     with database_of(home) as database:
         found = await database.read(lambda db: _find(db, options, watch))
+    if options.format == "json":
+        print(_as_json(found))
+        return 0
     look = look_of(sys.stdout, os.environ)
     writer = _Writer(options, Place(found.session.directory), look)
     print("\n".join(writer.lines(found)))
     return 0
+
+
+def _as_json(found: _Found) -> str:
+    """The messages in the shape of an export, with what the list above them says."""
+    document = Exported(found.session, tuple(found.messages))
+    shown = {**msgspec.json.decode(encode(document)), "state": found.state, "older": found.more}
+    return as_json({**shown, "queued": sorted(found.queued)})
 
 
 def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
@@ -90,7 +105,8 @@ def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
             hint=f"There are: {', '.join(names)}." if names else "It has no actors at all.",
         ) from error
     page = read_page(db, session.id, actor.actor_id, limit=options.max_count)
-    return _Found(session, page.messages, page.queued, page.before is not None, watch.state(actor))
+    state = watch.state_of(db, actor)
+    return _Found(session, page.messages, page.queued, page.before is not None, state)
 
 
 def _place_line(found: _Found) -> str:
@@ -126,13 +142,14 @@ class _Writer:
             body.append(self._look.paint(f"error: {terminal_safe(info.error.message)}", "red"))
         if isinstance(info, AssistantInfo) and info.degraded:
             body.append(self._look.paint(f"note: {terminal_safe(info.degraded)}", "yellow"))
-        return ["", self._head(info, state), *body] if body else []
+        return ["", self._head(message, state), *body] if body else []
 
-    def _head(self, info: Info, state: str) -> str:
+    def _head(self, message: Message, state: str) -> str:
+        info = message.info
         clock = time.strftime("%Y-%m-%d %H:%M", time.localtime(info.time.created / 1000))
         match info:
             case UserInfo():
-                who = "you" if info.provenance is None else "roost"
+                who = said_by(message)
             case AssistantInfo():
                 who = f"{info.agent} · {info.provider_id}/{info.model_id}"
                 state = "hidden from the model" if info.hidden else state
@@ -147,7 +164,7 @@ class _Writer:
     def _part(self, part: Part) -> list[str]:
         match part:
             case TextPart():
-                return self._text(part.text) if part.text.strip() else []
+                return self._text(words) if (words := plain(part)).strip() else []
             case ReasoningPart():
                 shown = self._options.thinking and part.text.strip()
                 return (
@@ -173,8 +190,8 @@ class _Writer:
     def _bounded(self, lines: list[str]) -> list[str]:
         if self._options.full or len(lines) <= LONGEST:
             return lines
-        rest = len(lines) - LONGEST
-        return [*lines[:LONGEST], self._look.paint(f"… {rest} more lines (--full)", "dim")]
+        rest = counted(len(lines) - LONGEST, "more line")
+        return [*lines[:LONGEST], self._look.paint(f"… {rest} (--full)", "dim")]
 
     def _tool(self, part: ToolPart) -> list[str]:
         lines = [tool_line(part, self._place, self._look)]
