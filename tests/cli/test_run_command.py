@@ -214,6 +214,21 @@ def test_a_variant_that_a_model_is_known_not_to_have_is_refused_with_the_choices
     assert [one.request.options["reasoning_effort"] for one in model.requests] == ["high", "low"]
 
 
+def test_a_key_that_is_not_set_is_said_once(user: User) -> None:
+    config = json.loads(user.environment["ROOST_CONFIG_CONTENT"])
+    provider = config["provider"]["test"]
+    del provider["env"]
+    provider["options"]["apiKey"] = "{env:NOT_SET}"
+    config["provider"]["other"] = {
+        "options": {"baseURL": "http://[::1]:9", "apiKey": "{env:NOR_ME}"}
+    }
+    done = user.run("run", "hello", env={"ROOST_CONFIG_CONTENT": json.dumps(config)})
+    assert done.code == 2
+    assert done.err.count("variable NOT_SET is not set") == 1
+    assert "error: the key of test is missing: the variable NOT_SET is not set" in done.err
+    assert done.err.count("variable NOR_ME is not set") == 1
+
+
 def test_a_broken_configuration_ends_with_2(user: User) -> None:
     done = user.run("run", "hello", env={"ROOST_CONFIG_CONTENT": '{"model": 7}'})
     assert done.code == 2

@@ -1,11 +1,12 @@
 """What should be known of the model before a prompt goes to it: its price, and what it can see."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from roost.cli.parser import near_match
 from roost.config.jsonc import show_key
-from roost.core.errors import UsageError
+from roost.core.errors import RoostError, UsageError
 from roost.core.text import echo
 from roost.llm import local
 from roost.llm.known_providers import KNOWN
@@ -13,6 +14,7 @@ from roost.llm.models import Model
 from roost.runtime.models import FileInput
 
 _PDF: Final = "application/pdf"
+_UNSET: Final = re.compile(r"the variable \S+ is not set")
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Variants that need no configuration: how much the model is to think."""
 _OPEN: Final = {"openai-chat", "openai-responses"}
@@ -47,6 +49,12 @@ def check_variant(model: Model, variant: str | None) -> None:
         hint=f"{near_match(variant, choices)}There are: {', '.join(choices)}.\n"
         f"More are defined by {_key(model, 'variants')} in your configuration.",
     )
+
+
+def is_said_by(error: RoostError, note: str) -> bool:
+    """Whether `error` says, too, that a variable is not set, so that `note` need not."""
+    found = _UNSET.search(note)
+    return found is not None and found[0] in error.message
 
 
 def unseen(files: Iterable[FileInput], model: Model) -> list[str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
 from roost.cli.log import Log, LogOptions, logging_to
-from roost.cli.run.checks import check_price, check_variant, unseen
+from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
 from roost.cli.run.follow import Followed, Follower
 from roost.cli.run.last_words import LastWords
 from roost.cli.run.outcome import Ended
@@ -27,9 +27,10 @@ from roost.cli.trusting import trust, withheld_words
 from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
 from roost.inbox.models import Address
+from roost.llm.models import Model
 from roost.runtime.models import FileInput, PromptInput
 from roost.runtime.runtime import Runtime
-from roost.sessions.models import Session
+from roost.sessions.models import ModelName, Session
 from roost.sessions.parts import StepFinishPart
 
 logger = logging.getLogger(__name__)
@@ -90,8 +91,7 @@ async def _in_runtime(begun: _Begun, stop: Stop) -> Ended:
     options = begun.options
     async with Runtime.open(options.settings(begun.environ)) as runtime:
         session = await _session(runtime, options)
-        screen = begun.last.screen = _screen(options, session, stop)
-        await _tell_notes(runtime, session, begun, screen)
+        begun.last.screen = _screen(options, session, stop)
         logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
         address = (await runtime.named(session.id)).address
         run = _Run(runtime, address, begun.last, stop)
@@ -127,33 +127,46 @@ def _screen(options: RunOptions, session: Session, stop: Stop) -> Screen:
     )
 
 
-async def _tell_notes(runtime: Runtime, session: Session, begun: _Begun, screen: Screen) -> None:
-    """What the user should know before the turn begins."""
+async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptInput:
+    """The prompt with its model, once the user was told what is to be known before the turn.
+
+    Raises `RoostError` for a model that cannot be used, or not as the command line asks.
+    """
+    screen = begun.last.screen
+    assert screen is not None
+    notes = await _notes(runtime, session, begun)
+    try:
+        name, model = await _model(runtime, session, begun)
+    except RoostError as error:
+        for note in notes:
+            if not is_said_by(error, note):
+                await screen.note(note)
+        raise
+    files = (part for part in begun.prompt.parts if isinstance(part, FileInput))
+    for note in (*notes, *unseen(files, model)):
+        await screen.note(note)
+    return msgspec.structs.replace(begun.prompt, model=name)
+
+
+async def _notes(runtime: Runtime, session: Session, begun: _Begun) -> list[str]:
+    """What the user should know of the session and its configuration, each once."""
     loaded = (await runtime.project_of(session.id)).loaded
     begun.log.hide(secrets_of(loaded.config, begun.environ))
     begun.log.use_level(loaded.config.log_level)
     notes = [*begun.notes, *runtime.database.notes, *loaded.warnings, withheld_words(loaded)]
     notes.append(f"this session is damaged: {session.damage}" if session.damage else "")
-    for note in filter(None, notes):
-        await screen.note(note)
+    return list(dict.fromkeys(filter(None, notes)))
 
 
-async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptInput:
-    """The prompt with its model, once what should be known of that was looked at and told.
-
-    Raises `RoostError` for a model that cannot be used, or not as the command line asks.
-    """
-    screen, prompt = begun.last.screen, begun.prompt
-    assert screen is not None
+async def _model(runtime: Runtime, session: Session, begun: _Begun) -> tuple[ModelName, Model]:
+    """The model that the prompt goes to. Raises `RoostError` as `_checked` does."""
     project = await runtime.project_of(session.id)
     address = (await runtime.named(session.id)).address
-    _, name = await runtime.worlds.choice(project, prompt, address)
+    _, name = await runtime.worlds.choice(project, begun.prompt, address)
     model = runtime.worlds.names.resolve(project, name.ref)
     check_price(model, begun.options.max_cost)
     check_variant(model, begun.options.variant)
-    for warning in unseen((p for p in prompt.parts if isinstance(p, FileInput)), model):
-        await screen.note(warning)
-    return msgspec.structs.replace(prompt, model=name)
+    return name, model
 
 
 class _Run:
