@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from random import SystemRandom
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from roost.core.errors import StorageError
 
@@ -22,6 +22,36 @@ _jitter = SystemRandom()
 
 class DamagedError(StorageError):
     """The file is not a sound SQLite database."""
+
+
+class OpenFile(NamedTuple):
+    """Which file an open database is. One that others remove or replace goes on to take writes,
+    and is gone with the last process that has it open.
+    """
+
+    device: int
+    number: int
+
+    @classmethod
+    def at(cls, path: Path) -> "OpenFile":
+        """The file that is now at `path`. Raises `StorageError` if there is none."""
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise _taken_away(path) from error
+        return cls(found.st_dev, found.st_ino)
+
+    def require(self, path: Path) -> None:
+        """Raise `StorageError` if another file, or none, is at `path`."""
+        if OpenFile.at(path) != self:
+            raise _taken_away(path)
+
+
+def _taken_away(path: Path) -> StorageError:
+    return StorageError(
+        f"the database {path} was removed or replaced while it was in use",
+        hint="Nothing more is stored. Put its folder back, or start roost again.",
+    )
 
 
 def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:

@@ -74,6 +74,7 @@ class Database:
         """What the user should know about the opening, for example that a file was set aside."""
         self._bus = bus
         self._connection = opened.connection
+        self._file = opened.file
         self._closed = False
         self._queued: deque[_Job] = deque()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="roost-writer")
@@ -142,6 +143,7 @@ class Database:
     def _run_read(self, query: Callable[[Reader], T]) -> T:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
+            self._file.require(self.path)
             connection = connect(self.path, read_only=True)
             self._local.connection = connection
             self._reading.append(connection)
@@ -161,6 +163,7 @@ class Database:
         connection = self._connection
         patiently(lambda: connection.execute("BEGIN IMMEDIATE"), self.path)
         try:
+            self._file.require(self.path)
             scope = Transaction(connection)
             result = job.transaction(scope)
             for event in scope.events:

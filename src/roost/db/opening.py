@@ -12,6 +12,7 @@ from roost.core.errors import StorageError
 from roost.core.failpoints import failpoint
 from roost.db.connect import (
     DamagedError,
+    OpenFile,
     connect,
     create_private,
     explain,
@@ -31,6 +32,7 @@ class Opened(NamedTuple):
 
     path: Path
     connection: sqlite3.Connection
+    file: OpenFile
     notes: tuple[str, ...]
 
 
@@ -65,6 +67,7 @@ def _open(path: Path, steps: Steps, notes: tuple[str, ...]) -> Opened:
     with nullcontext() if path.stat().st_size else _lock(path):
         connection, journal = connect_for_writing(path)
     try:
+        file = OpenFile.at(path)
         if patiently(lambda: version_of(connection), path) != len(steps):
             with _lock(path):
                 _upgrade(connection, path, steps)
@@ -76,7 +79,7 @@ def _open(path: Path, steps: Steps, notes: tuple[str, ...]) -> Opened:
         raise
     if journal != "wal":
         notes += (_SLOWER.format(path=path),)
-    return Opened(path, connection, notes)
+    return Opened(path, connection, file, notes)
 
 
 def _examine(path: Path) -> None:

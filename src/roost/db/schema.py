@@ -292,6 +292,7 @@ CREATE TABLE goal (
   cause TEXT,
   reason TEXT NOT NULL DEFAULT '',
   reentries INTEGER NOT NULL DEFAULT 0,
+  most INTEGER,
   created BIGINT NOT NULL,
   updated BIGINT NOT NULL,
   UNIQUE (session_id, number)
