@@ -24,6 +24,7 @@ class Ended(Struct, frozen=True):
     hint: str = ""
 
 
+_TAKEN_OVER: Final = "another process took the session over: this one was silent for too long"
 _WAYS_OUT: Final = {
     "LimitError": "Raise the limit, and go on with -c.",
     "HookError": "`roost config` shows the hooks of your configuration; plugins can bring more.",
@@ -43,6 +44,8 @@ def ended(followed: Followed, cause: Cause | None) -> Ended:
         return _stopped(cause, left=followed.left)
     if turn is None:
         return Ended(1, "cancelled", _error("the prompt was taken back before it was read"))
+    if turn.outcome == "interrupted":  # and not by this process, which would know of a cause
+        return Ended(1, "interrupted", _error(_TAKEN_OVER))
     error = turn.error or _unknown("the turn was stopped from elsewhere")
     return Ended(EXIT_CODES["interrupt"], turn.outcome or "interrupted", _shown(error))
 
