@@ -38,7 +38,11 @@ def test_a_gap_sends_the_session_on_with_what_is_missing() -> None:
     for part in ("the tests pass", "no test was run", "(3 of 12)", "consent"):
         assert part in action.words
     assert ruling(action) == Ruling(
-        goal_id="goal_1", state="active", reason="no test was run", verdict=said("gap")
+        goal_id="goal_1",
+        state="active",
+        reason="no test was run",
+        most=12,
+        verdict=said("gap"),
     )
 
 

@@ -32,6 +32,8 @@ class Goal(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     updated: int
     reentries: int = 0
     """Times that the judge has sent the session on since a person last spoke."""
+    most: int | None = None
+    """How often it may, as of the last verdict."""
     reason: str = ""
     """Why it is in its state; of an active one, what was missing last."""
     cause: Cause | None = None
@@ -65,6 +67,8 @@ class Ruling(Struct, frozen=True, kw_only=True):
     state: State
     """Active: the session goes on."""
     reason: str
+    most: int
+    """See `Goal.most`."""
     cause: Cause | None = None
     verdict: Verdict | None = None
     """None where no judge was asked."""

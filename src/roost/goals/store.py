@@ -117,6 +117,9 @@ def rule(tx: Transaction, session_id: str, ruling: Ruling, *, overtaken: bool) -
         _insert(tx, verdict)
         failpoint("goal.verdict")
     if stale or goal is None or (verdict is not None and verdict.result == "dropped"):
+        now = find(tx, session_id)
+        if now is not None and verdict is not None:
+            _tell(tx, now, verdict)
         return False
     sent_on = ruling.state == "active"
     changed = msgspec.structs.replace(
@@ -125,6 +128,7 @@ def rule(tx: Transaction, session_id: str, ruling: Ruling, *, overtaken: bool) -
         reason=ruling.reason,
         cause=ruling.cause,
         reentries=goal.reentries + sent_on,
+        most=ruling.most,
     )
     _tell(tx, _store(tx, changed), verdict)
     failpoint("goal.ruled")
@@ -169,8 +173,12 @@ def _insert(tx: Transaction, verdict: Verdict) -> None:
 def _store(tx: Transaction, goal: Goal) -> Goal:
     goal = msgspec.structs.replace(goal, updated=now_ms())
     tx.run(
-        "UPDATE goal SET state = ?, cause = ?, reason = ?, reentries = ?, updated = ? WHERE id = ?",
-        (goal.state, goal.cause, goal.reason, goal.reentries, goal.updated, goal.id),
+        "UPDATE goal SET state = ?, cause = ?, reason = ?, reentries = ?, most = ?, updated = ?"
+        " WHERE id = ?",
+        (
+            *(goal.state, goal.cause, goal.reason, goal.reentries, goal.most),
+            *(goal.updated, goal.id),
+        ),
     )
     return goal
 
@@ -191,6 +199,7 @@ def _goal_from(row: sqlite3.Row) -> Goal:
         created=row["created"],
         updated=row["updated"],
         reentries=row["reentries"],
+        most=row["most"],
         reason=row["reason"],
         cause=row["cause"],
     )

@@ -5,7 +5,7 @@ reached, a bounded number of times until a person speaks. Then the goal is pause
 from typing import Final, assert_never
 
 from roost.core.text import cut
-from roost.goals.models import Goal, Ruling, Verdict
+from roost.goals.models import Cause, Ruling, State
 from roost.sessions.models import AssistantInfo
 from roost.turn.models import Action, Facts, Inject, Review
 from roost.turn.policies import limits
@@ -55,8 +55,7 @@ def judge(facts: Facts) -> Action | None:
     words = WORDS.format(
         condition=cut(goal.condition, _SHOWN), count=goal.reentries + 1, most=most, gap=gap
     )
-    ruling = Ruling(goal_id=goal.id, state="active", reason=gap, verdict=review.verdict)
-    return Inject(BUDGET, words, ruling=ruling)
+    return Inject(BUDGET, words, ruling=_ruling(facts, "active", gap))
 
 
 def _is_gap(review: Review) -> bool:
@@ -75,31 +74,32 @@ def ruling(facts: Facts) -> Ruling | None:
     goal, verdict = facts.review.goal, facts.review.verdict
     if verdict is None:
         what = NO_ROOM.format(what=no_room(facts) or "")
-        return Ruling(goal_id=goal.id, state="paused", reason=what, cause="limit")
-    return _ruling(facts, goal, verdict)
-
-
-def _ruling(facts: Facts, goal: Goal, verdict: Verdict) -> Ruling:
+        return _ruling(facts, "paused", what, "limit")
     match verdict.result:
         case "met" | "impossible" as state:
-            return Ruling(goal_id=goal.id, state=state, reason=verdict.reason, verdict=verdict)
+            return _ruling(facts, state, verdict.reason)
         case "error":
-            return Ruling(
-                goal_id=goal.id,
-                state="paused",
-                reason=verdict.reason,
-                cause="judge",
-                verdict=verdict,
-            )
+            return _ruling(facts, "paused", verdict.reason, "judge")
         case "gap":
             words = SENT_ON.format(most=most_reentries(facts), gap=verdict.reason)
-            return Ruling(
-                goal_id=goal.id, state="paused", reason=words, cause="reentries", verdict=verdict
-            )
+            return _ruling(facts, "paused", words, "reentries")
         case "dropped":
-            return Ruling(goal_id=goal.id, state="active", reason=goal.reason, verdict=verdict)
+            return _ruling(facts, "active", goal.reason)
         case _:
             assert_never(verdict.result)
+
+
+def _ruling(facts: Facts, state: State, reason: str, cause: Cause | None = None) -> Ruling:
+    assert facts.review is not None
+    assert facts.review.goal is not None
+    return Ruling(
+        goal_id=facts.review.goal.id,
+        state=state,
+        reason=reason,
+        most=most_reentries(facts),
+        cause=cause,
+        verdict=facts.review.verdict,
+    )
 
 
 def no_room(facts: Facts) -> str | None:
