@@ -10,6 +10,7 @@ from roost.actors import store as actors
 from roost.actors.models import Actor
 from roost.actors.owner import process_number
 from roost.actors.view import ActorView, view
+from roost.cli.requests.words import what
 from roost.cli.states import ASKING, Watch
 from roost.db.transaction import Reader
 from roost.inbox.models import Address
@@ -34,6 +35,8 @@ class Member(Struct, frozen=True):
     state: State
     requests: tuple[str, ...] = ()
     """The ids of what it asks a person."""
+    wants: str = ""
+    """The first of that in words."""
 
     @property
     def address(self) -> Address:
@@ -99,6 +102,7 @@ def _member(db: Reader, watch: Watch, actor: Actor, asked: list[Ask]) -> Member:
         process=process_number(watch.owners, actor.owner) if runs and actor.owner else None,
         state=ASKING[asked[0].kind] if asked else state_of(shown, actor, runs=runs),
         requests=tuple(ask.id for ask in asked),
+        wants=what(asked[0]) if asked else "",
     )
 
 

@@ -87,6 +87,7 @@ def details(member: Member) -> dict[str, Any]:
         "process": member.process,
         "state": member.state,
         "requests": member.requests,
+        "wants": member.wants,
     }
 
 

@@ -74,7 +74,7 @@ def what(member: Member) -> str:
     """What an actor is for, and what it does at the moment."""
     view = member.view
     about = view.description or (member.title if member.fronts else "")
-    now = view.doing or view.summary or ""
+    now = member.wants or view.doing or view.summary or ""
     unheard = f"({view.queued} unread)" if view.queued and view.status != "running" else ""
     return " ".join(filter(None, [": ".join(filter(None, [about, now])), unheard]))
 

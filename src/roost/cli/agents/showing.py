@@ -9,12 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from roost.cli.agents.known import KnownAgent, known_agents
+from roost.cli.parser import near_match
 from roost.cli.storage import Home, run_at_home
 from roost.cli.table import as_json, table
 from roost.cli.terminal import Look, look_of
-from roost.context.agents import choose_agent
 from roost.core.amounts import counted
-from roost.core.text import terminal_safe
+from roost.core.errors import NotFoundError
+from roost.core.text import echo, terminal_safe
 
 _SHOWN: Final = 12
 """Lines of its prompt that are shown."""
@@ -29,15 +30,19 @@ class ShowOptions(Struct, frozen=True, kw_only=True):
 
 
 def execute(given: dict[str, Any]) -> int:
-    """Show one agent. Raises `UsageError` and `ConfigError`, also for one that is not there."""
+    """Show one agent. Raises `NotFoundError`, `UsageError` and `ConfigError`."""
     options = msgspec.convert(given, ShowOptions)
     return run_at_home(given, lambda home: _show(home, options))
 
 
 async def _show(home: Home, options: ShowOptions) -> int:
     _, known = known_agents(home, options.dir)
-    chosen = choose_agent({name: one.agent for name, one in known.items()}, options.name)
-    one = known[chosen.name]
+    if (one := known.get(options.name)) is None:
+        guess = near_match(options.name, list(known))
+        listed = ", ".join(sorted(known))
+        raise NotFoundError(
+            f"there is no agent {echo(options.name)}", hint=f"{guess}There are: {listed}."
+        )
     if options.format == "json":
         print(as_json(one.details()))
     else:

@@ -88,11 +88,13 @@ def _permission(ask: Ask) -> Iterator[tuple[str, str]]:
     metadata: dict[str, Any] = ask.request.get("metadata", {})
     yield "wants", about(ask)
     yield "rule", f"{ask.request.get('permission')}: {', '.join(patterns_of(ask))}"
-    if title := metadata.get("title"):
-        yield "title", str(title)
-    if reason := metadata.get("reason"):
-        yield "because", str(reason)
-    yield "always", ", ".join(patterns_of(ask, "always")) or "a person has to agree each time"
+    title, reason = str(metadata.get("title", "")), str(metadata.get("reason", ""))
+    if title and not any(title.endswith(pattern) for pattern in patterns_of(ask)):
+        yield "title", title
+    if reason and not reason.startswith(about(ask)):
+        yield "because", reason
+    always = ", ".join(patterns_of(ask, "always"))
+    yield "--always", f"allows {always}" if always else "does not count: it is asked each time"
 
 
 def _question(question: Question, number: int, look: Look) -> Iterator[str]:
