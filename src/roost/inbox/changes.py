@@ -36,7 +36,7 @@ def withdraw(tx: Transaction, inbox_id: str) -> InboxRow:
     ):
         raise ConflictError(f"message {inbox_id} was {row.state} already")
     shown.tell_state(tx, row.receiver.session_id, row.id, "rejected")
-    _tell_unsaid(tx, row)
+    tell_unsaid(tx, row)
     return row
 
 
@@ -47,13 +47,13 @@ def expire(tx: Transaction, row: InboxRow) -> bool:
     ):
         return False
     shown.tell_state(tx, row.receiver.session_id, row.id, "expired")
-    _tell_unsaid(tx, row)
+    tell_unsaid(tx, row)
     failpoint("expire.marked")
     return True
 
 
-def _tell_unsaid(tx: Transaction, row: InboxRow) -> None:
-    """A queued prompt that nobody will read is shown no longer."""
+def tell_unsaid(tx: Transaction, row: InboxRow) -> None:
+    """Tell clients: a queued prompt that nobody will read is shown no longer."""
     if isinstance(row.body, PromptBody):
         session_id = row.receiver.session_id
         about = {"sessionID": session_id, "messageID": row.body.message_id}

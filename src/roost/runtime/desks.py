@@ -64,6 +64,11 @@ def retry_policy(project: Project) -> RetryPolicy:
     return msgspec.structs.replace(policy, **budgets)
 
 
+def secrets_of(project: Project, environment: Mapping[str, str]) -> Secrets:
+    """What nobody may be shown of what a project's tools and files hold."""
+    return _secrets(project, _secret_variables(project), environment)
+
+
 def _secret_variables(project: Project) -> frozenset[str]:
     """Variables that no child process of a tool may see."""
     providers = project.loaded.config.provider.values()

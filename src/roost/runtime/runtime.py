@@ -36,6 +36,7 @@ from roost.runtime.scheduler import Scheduler
 from roost.runtime.titles import Titles
 from roost.runtime.transcripts import Transcripts
 from roost.runtime.turn_waits import TurnWaits
+from roost.runtime.undo_cleanup import make_way
 from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
 from roost.sessions import transcript
@@ -58,7 +59,8 @@ class Runtime:
         self.database = database
         self.bus = bus
         self.projects = Projects(paths, settings)
-        self.worlds = Worlds(self.projects, database, bus, paths, settings)
+        self.worlds = Worlds(self.projects, database, bus, paths, settings, owner)
+        self.undo = self.worlds.undo
         self.scheduler = Scheduler(
             database,
             bus,
@@ -184,11 +186,14 @@ class Runtime:
             given = _checked_goal(named, given)
         body = await self.body_of(address, with_note(given))
 
+        await self.undo.finish(session_id)
+
         def accept(tx: Transaction) -> Accepted:
             end_unheard(tx, address)
             actor = actors.get(tx, address)
             if idle_only and actor.status != "idle":
                 raise BusyError(f"session {session_id} is busy")
+            make_way(tx, address, body.message_id)
             letter = Letter(
                 receiver=address,
                 kind="prompt",

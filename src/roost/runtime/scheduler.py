@@ -23,6 +23,7 @@ from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions.asks import withdraw_lost
+from roost.runtime.undo_cleanup import clean_up, is_under_way
 from roost.sessions.models import MessageError
 from roost.turn.driver import TurnRun
 from roost.turn.refuse import refuse
@@ -247,8 +248,10 @@ class Scheduler:
     def _claimed(
         self, tx: Transaction, address: Address, reason: Reason, terms: Terms
     ) -> Claim | None:
+        if is_under_way(tx, address.session_id):
+            return None
         owner = self._owner
-        return claims.claim(
+        claimed = claims.claim(
             tx,
             address,
             owner=owner.id,
@@ -258,6 +261,9 @@ class Scheduler:
             reason=reason,
             unstored=self._unstored.get(address),
         )
+        if claimed is not None:
+            clean_up(tx, address.session_id)
+        return claimed
 
     async def _run(self, world: World, claimed: Claim) -> bool:
         address = claimed.address

@@ -54,11 +54,11 @@ class UndoLog:
         if self._files:
             self._files.begin()
 
-    def record(self, recorder: Recorder) -> ChangeRecord:
+    def record(self, recorder: Recorder, part_id: str) -> ChangeRecord:
         """See `roost.turn.world.UndoLog`."""
         if self._files is None:
             return NoRecord()
-        return _Record(self._files, self._database, recorder)
+        return _Record(self._files, self._database, recorder, part_id)
 
 
 class _Foreseen(Struct, frozen=True):
@@ -72,12 +72,15 @@ class _Foreseen(Struct, frozen=True):
 
 
 class _Record:
-    """Notes the changes of one step."""
+    """Notes the changes of one call."""
 
-    def __init__(self, files: FileStore, database: Database, recorder: Recorder) -> None:
+    def __init__(
+        self, files: FileStore, database: Database, recorder: Recorder, part_id: str
+    ) -> None:
         self._files = files
         self._database = database
         self._recorder = recorder
+        self._part_id = part_id
 
     @asynccontextmanager
     async def writing(self, changes: Sequence[FileChange]) -> AsyncGenerator[None]:
@@ -204,6 +207,7 @@ class _Record:
             like.files if like else named,
             patch.after,
             Span(patch.began, patch.ended) if patch.began else None,
+            self._part_id,
             like.outside if like else outside,
         )
 

@@ -12,6 +12,7 @@ from roost.actors import family, tree_budgets
 from roost.actors import store as actors
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Budgets, Terms
+from roost.actors.owner import Owner
 from roost.config.models import Config
 from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, choices
@@ -36,6 +37,7 @@ from roost.runtime.rights import Asker, Rules
 from roost.runtime.services import Services
 from roost.runtime.session_port import SessionPort
 from roost.runtime.team_port import TeamPort
+from roost.runtime.undo import Undo
 from roost.runtime.undo_record import UndoLog
 from roost.runtime.undo_shelf import Shelf
 from roost.sessions import store as sessions
@@ -68,7 +70,13 @@ class Worlds:
     """The services that all turns of this process share, and what differs by session."""
 
     def __init__(
-        self, projects: Projects, database: Database, bus: Bus, paths: Paths, settings: Settings
+        self,
+        projects: Projects,
+        database: Database,
+        bus: Bus,
+        paths: Paths,
+        settings: Settings,
+        owner: Owner,
     ) -> None:
         self.projects = projects
         self.settings = settings
@@ -87,13 +95,15 @@ class Worlds:
             spill_folder=paths.data / "outputs",
         )
         self._desks: Kept[tuple[Path, int], Desk] = Kept(IDLE_SHELLS)
-        self.shelf = Shelf(paths, home_of(settings.environment))
+        self._shelf = Shelf(paths, home_of(settings.environment))
+        self.undo = Undo(database, projects, self._shelf, owner, settings.environment)
 
     async def close(self) -> None:
         """End connections and child processes."""
+        await self.undo.close()
         for desk in self._desks.clear():
             await desk.close()
-        await self.shelf.close()
+        await self._shelf.close()
         await self.models.aclose()
 
     @property
@@ -104,19 +114,20 @@ class Worlds:
     @asynccontextmanager
     async def world_of(self, address: Address) -> AsyncGenerator[World]:
         """The world of the next turn of `address`, which must end with the block."""
+        await self.undo.finish(address.session_id)
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
         # A folder whose configuration was read again is another project, with other secrets.
         key = (project.directory, id(project))
         desk = self._desks.take(key, lambda: Desk(project, self.settings.environment, self._paths))
         ledger = self._ledgers.take(address, ReadLedger)
-        files = self.shelf.take(project, session.project_id)
+        files = self._shelf.take(project, session.project_id)
         try:
             kin = await self._kin(address)
             undo = UndoLog(files if project.loaded.config.snapshot else None, self._database)
             yield self._world(kin, session, desk, ledger, undo)
         finally:
-            await self.shelf.give_back(files, session.project_id)
+            await self._shelf.give_back(files, session.project_id)
             self._ledgers.give_back(address)
             for idle in self._desks.give_back(key):
                 await idle.close()

@@ -59,6 +59,8 @@ class Reverted(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """What setting them back changed, as a unified diff of bounded size."""
     left: tuple[LeftFile, ...] = ()
     """Changed files that are as they were before the revert."""
+    notes: tuple[str, ...] = ()
+    """What else is not taken back, in words."""
 
 
 class Session(Struct, frozen=True, rename=wire_name, omit_defaults=True):

@@ -192,6 +192,8 @@ class PatchPart(Struct, frozen=True, tag="patch", rename=wire_name, omit_default
     """The snapshot after it; None in what another program wrote, and then it cannot be undone."""
     time: Span | None = None
     """While it may have happened."""
+    tool_id: str | None = None
+    """The part of the call that changed them."""
     outside: tuple[str, ...] = ()
     """Files outside of the project that it changed, of which no snapshot tells."""
 

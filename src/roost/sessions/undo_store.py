@@ -12,10 +12,10 @@ from roost.core.errors import NotFoundError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
 from roost.sessions import transcript
-from roost.sessions.models import MAIN
-from roost.sessions.parts import PatchPart, TextPart, ToolFailed, ToolPart
+from roost.sessions.models import MAIN, UserInfo
+from roost.sessions.parts import Part, PatchPart, TextPart, ToolFailed, ToolPart
 from roost.sessions.repair import INTERRUPTED
-from roost.sessions.unreadable import FAULTS, part_of
+from roost.sessions.unreadable import FAULTS, info_of, part_of
 from roost.workspace.snapshot_models import Patch
 
 Phase = Literal["reverting", "reverted", "returning"]
@@ -44,6 +44,8 @@ class UndoState(Struct, frozen=True, kw_only=True):
     """What the reverts since the last prompt did to files, the oldest first: taking these back
     brings the files back. Each is here before it is begun."""
     owner: str = ""
+    mail: int = 0
+    """The newest mail of all when the session was taken back: what came later stays."""
     files: bool = True
     """Files are set back, and not only the conversation."""
 
@@ -97,27 +99,63 @@ def cut_at(db: Reader, session_id: str, message_id: str, part_id: str | None = N
     return Cut(whole, spot.seq if seq is None else seq)
 
 
-_FROM: Final = "(m.seq > ? OR (m.seq = ? AND p.seq >= ?))"
+_PART: Final = "p.id, p.message_id, p.session_id, p.type, p.data"
 _PATCHES: Final = (
-    "SELECT p.id, p.message_id, p.session_id, p.type, p.data FROM part p"
-    " JOIN message m ON m.id = p.message_id WHERE p.session_id = ? AND p.type = 'patch'"
+    f"SELECT {_PART} FROM part p JOIN message m ON m.id = p.message_id"
+    " WHERE p.session_id = ? AND p.type = 'patch'"
 )
 _ORDER: Final = " ORDER BY m.seq, p.seq"
 
 
 def patches_from(db: Reader, session_id: str, cut: Cut) -> list[PatchPart]:
     """What was changed from a cut on, in the order in which it was said."""
-    rows = db.all(f"{_PATCHES} AND {_FROM}{_ORDER}", (session_id, cut.seq, cut.seq, cut.part_seq))
-    return [part for row in rows if isinstance(part := part_of(row), PatchPart)]
+    if not cut.part_seq:
+        return patches_between(db, session_id, cut.seq, None)
+    _, after = _split(db, cut)
+    return _patches(after) + patches_between(db, session_id, cut.seq + 1, None)
 
 
 def patches_before(db: Reader, session_id: str, cut: Cut | None) -> list[PatchPart]:
     """What was changed before a cut; None: all that was."""
-    sql, values = _PATCHES, (session_id,)
-    if cut is not None:
-        sql, values = f"{_PATCHES} AND NOT {_FROM}", (session_id, cut.seq, cut.seq, cut.part_seq)
-    rows = db.all(sql + _ORDER, values)
-    return [part for row in rows if isinstance(part := part_of(row), PatchPart)]
+    if cut is None:
+        return patches_between(db, session_id, 0, None)
+    earlier = patches_between(db, session_id, 0, cut.seq)
+    if not cut.part_seq:
+        return earlier
+    before, _ = _split(db, cut)
+    return earlier + _patches(before)
+
+
+def patches_between(db: Reader, session_id: str, first: int, end: int | None) -> list[PatchPart]:
+    """What was changed from the message `first` on, before the message `end` if there is one."""
+    rows = db.all(
+        f"{_PATCHES} AND m.seq >= ? AND (? IS NULL OR m.seq < ?){_ORDER}",
+        (session_id, first, end, end),
+    )
+    return _patches([part_of(row) for row in rows])
+
+
+def _patches(parts: Sequence[Part]) -> list[PatchPart]:
+    return [part for part in parts if isinstance(part, PatchPart)]
+
+
+def _split(db: Reader, cut: Cut) -> tuple[list[Part], list[Part]]:
+    """The parts of a message that is taken back in part: those that stay, and the others. What a
+    call changed goes with the call, wherever it stands.
+    """
+    rows = db.all(
+        f"SELECT {_PART}, p.seq FROM part p WHERE p.message_id = ? ORDER BY p.seq",
+        (cut.message_id,),
+    )
+    stays: list[Part] = []
+    goes: list[Part] = []
+    for row in rows:
+        part = part_of(row)
+        taken = row["seq"] >= cut.part_seq
+        if isinstance(part, PatchPart) and part.tool_id is not None:
+            taken = all(part.tool_id != one.id for one in stays)
+        (goes if taken else stays).append(part)
+    return stays, goes
 
 
 def known_patches(parts: Sequence[PatchPart]) -> list[Patch]:
@@ -138,10 +176,10 @@ def known_patches(parts: Sequence[PatchPart]) -> list[Patch]:
 def cut_short(db: Reader, session_id: str, cut: Cut) -> list[ToolPart]:
     """Calls from a cut on whose process died while they ran: nobody knows what they changed."""
     rows = db.all(
-        "SELECT p.id, p.message_id, p.session_id, p.type, p.data FROM part p"
-        " JOIN message m ON m.id = p.message_id WHERE p.session_id = ? AND p.type = 'tool'"
-        f" AND p.data LIKE '%\"interrupted\":true%' AND {_FROM}{_ORDER}",
-        (session_id, cut.seq, cut.seq, cut.part_seq),
+        f"SELECT {_PART} FROM part p JOIN message m ON m.id = p.message_id"
+        " WHERE p.session_id = ? AND p.type = 'tool' AND p.data LIKE ?"
+        f" AND m.seq >= ?{_ORDER}",
+        (session_id, '%"interrupted":true%', cut.seq),
     )
     found = [part for row in rows if isinstance(part := part_of(row), ToolPart)]
     return [
@@ -158,6 +196,39 @@ def count_from(db: Reader, session_id: str, cut: Cut) -> int:
         (session_id, cut.seq),
     )
     return int(row["n"]) if row else 0
+
+
+class Prompt(Struct, frozen=True):
+    """Words of a person in a session."""
+
+    message_id: str
+    seq: int
+    text: str
+
+
+def prompts(db: Reader, session_id: str, actor_id: str) -> list[Prompt]:
+    """What persons said to an actor, the oldest first."""
+    rows = db.all(
+        "SELECT id, session_id, actor_id, role, seq, data FROM message"
+        " WHERE session_id = ? AND actor_id = ? AND role = 'user' ORDER BY seq",
+        (session_id, actor_id),
+    )
+    found: list[Prompt] = []
+    for row in rows:
+        info = info_of(row)
+        if isinstance(info, UserInfo) and info.provenance is None:
+            found.append(Prompt(info.id, row["seq"], _words_of(db, info.id)))
+    return found
+
+
+def _words_of(db: Reader, message_id: str) -> str:
+    rows = db.all(
+        "SELECT id, message_id, session_id, type, data FROM part"
+        " WHERE message_id = ? AND type = 'text' ORDER BY seq",
+        (message_id,),
+    )
+    parts = (part_of(row) for row in rows)
+    return " ".join(p.text for p in parts if isinstance(p, TextPart) and not p.synthetic)
 
 
 class Removed(Struct, frozen=True):
@@ -179,12 +250,7 @@ def remove_from(tx: Transaction, session_id: str, cut: Cut) -> Removed:
         transcript.remove_message(tx, session_id, row["id"])
         failpoint("undo.message")
     if cut.part_seq:
-        parts = tx.all(
-            "SELECT id, message_id, session_id, type, data FROM part"
-            " WHERE message_id = ? AND seq >= ?",
-            (cut.message_id, cut.part_seq),
-        )
-        for part in map(part_of, parts):
+        for part in _split(tx, cut)[1]:
             transcript.remove_part(tx, part)
     left = tx.all("SELECT DISTINCT actor_id FROM message WHERE session_id = ?", (session_id,))
     gone = {row["actor_id"] for row in rows} - {row["actor_id"] for row in left}

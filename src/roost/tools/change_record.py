@@ -8,7 +8,7 @@ from roost.workspace.changes import FileChange
 
 
 class ChangeRecord(Protocol):
-    """Notes the changes of one step. Whatever cannot be noted hinders no call."""
+    """Notes the changes of one call. Whatever cannot be noted hinders no call."""
 
     def writing(self, changes: Sequence[FileChange]) -> AbstractAsyncContextManager[None]:
         """Around making exactly `changes`; if that fails, none of them was made."""

@@ -252,7 +252,7 @@ class _Run:
             sessions=world.sessions(caller),
             teams=world.teams(caller),
             progress=self._note,
-            record=world.undo.record(self._recorder),
+            record=world.undo.record(self._recorder, self._part_id),
         )
 
     def _caller(self) -> Caller:

@@ -100,8 +100,8 @@ class UndoLog(Protocol):
         """Look at all files in the background, if nobody did: a call may need it soon."""
         ...
 
-    def record(self, recorder: Recorder) -> ChangeRecord:
-        """Notes what the calls of a step change, in the message that `recorder` writes."""
+    def record(self, recorder: Recorder, part_id: str) -> ChangeRecord:
+        """Notes what the call of that part changes, in the message that `recorder` writes."""
         ...
 
 
