@@ -6,7 +6,9 @@ from typing import Any, Final, NamedTuple
 
 from roost.cli import notes, options
 from roost.cli.arguments import Argue, log_options, sentence
+from roost.cli.logs.options import log
 from roost.cli.parser import Parser
+from roost.cli.trace.options import trace
 
 
 class Command(NamedTuple):
@@ -50,6 +52,14 @@ COMMANDS: Final = (
         ("session",),
     ),
     Command(
+        "goal",
+        "show, set and clear what a session is to reach, and go on with it",
+        options.goal,
+        "roost.cli.goal",
+        notes.GOAL,
+        ("goals",),
+    ),
+    Command(
         "actors",
         "show who is at work, and stop one",
         options.actors,
@@ -70,6 +80,22 @@ COMMANDS: Final = (
         options.requests,
         "roost.cli.requests.command",
         notes.REQUESTS,
+    ),
+    Command(
+        "trace",
+        "show a turn as a timeline, while it runs or later",
+        trace,
+        "roost.cli.trace.command",
+        notes.TRACE,
+        ("turn",),
+    ),
+    Command(
+        "log",
+        "show what was logged, and follow it",
+        log,
+        "roost.cli.logs.command",
+        notes.LOG,
+        ("logs",),
     ),
     Command(
         "agents",

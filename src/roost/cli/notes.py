@@ -46,6 +46,7 @@ examples:
   roost run -c "now add a test for it"
   roost run -f design.png -f src/ui "make the page look like this"
   roost run --schema bugs.schema.json "find bugs in src/" | jq .bugs
+  roost run --yes --goal "make test passes" "fix the parser"
   roost run --format json --time-limit 600 --max-steps 50 "update the changelog"
 
 The answer goes to stdout, everything else to stderr. What a permission rule asks about is
@@ -54,7 +55,9 @@ for good: {{"permission": {{"bash": {{"make test": "allow"}}}}}}.
 Ctrl-C stops the turn in order and keeps what was said; the second time it waits half a second
 more for that, the third time it ends at once.
 
-{EXIT_CODES}"""
+{EXIT_CODES}
+With a goal (`--goal`, or a prompt `/goal CONDITION`) 0 says that it is met, 1 that it cannot be reached
+or was not judged, 3 that it was not met after the last time of going on."""
 SERVE: Final = """\
 examples:
   roost serve
@@ -99,6 +102,20 @@ for it counts as said, and what is said to it next is heard as ever.
 exit codes:
   0    it has stopped, is stopping, or was not at work
   2    there is no such actor, or several could be meant"""
+GOAL: Final = """\
+examples:
+  roost run --goal "make test passes" "fix the parser"
+  roost goal                                   how the goal of the last session here stands
+  roost goal show -s ses_dd3f --json
+  roost goal set -s ses_dd3f "every function in api.py has a test"
+  roost goal resume
+  roost goal clear
+
+When a turn is about to end well, an independent judge reads what was done and what came of it. While
+it finds the goal not reached, the session goes on, 12 times at most until you speak again."""
+RESUMED: Final = """\
+exit codes are those of `roost run --goal`: 0 the goal is met, 1 it cannot be reached or was not judged,
+3 a limit came first"""
 INBOX: Final = """\
 examples:
   roost inbox list
@@ -186,3 +203,22 @@ examples:
   source <(roost completion bash)
   roost completion zsh > ~/.zfunc/_roost       (with ~/.zfunc in $fpath before compinit)
   roost completion fish > ~/.config/fish/completions/roost.fish"""
+TRACE: Final = """\
+examples:
+  roost trace                                  the last turn of this folder's last session
+  roost trace ses_dd3f --actor explore-1
+  roost trace 3 -s ses_dd3f                    the third turn of its first actor
+  roost trace trn_22d5 --all                   with the turns that came of it
+  roost trace --follow
+  roost trace --format json | jq 'select(.type == "step")'
+
+FIRST is the time to the first thing that the model said, IN what was sent to it, CACHED the part of
+that which the provider had kept, OUT what came back: tokens of a model, bytes of a tool."""
+LOG: Final = """\
+examples:
+  roost log
+  roost log -n 200 --level WARN
+  roost log -s ses_dd3f --follow
+  roost log --format json | jq .message
+
+What is said and done in a session is not logged: `roost trace` and `sessions show` tell that."""
