@@ -56,8 +56,8 @@ Ctrl-C stops the turn in order and keeps what was said; the second time it waits
 more for that, the third time it ends at once.
 
 {EXIT_CODES}
-With a goal (`--goal`, or a prompt `/goal CONDITION`) 0 says that it is met, 1 that it cannot be reached
-or was not judged, 3 that it was not met after the last time of going on."""
+With a goal (`--goal`, or a prompt `/goal CONDITION`) 0 says that it is met, 1 that it cannot be
+reached or was not judged, 3 that it was not met after the last time of going on."""
 SERVE: Final = """\
 examples:
   roost serve
@@ -111,11 +111,11 @@ examples:
   roost goal resume
   roost goal clear
 
-When a turn is about to end well, an independent judge reads what was done and what came of it. While
-it finds the goal not reached, the session goes on, 12 times at most until you speak again."""
+When a turn is about to end well, an independent judge reads what was done and what came of it.
+While it finds the goal not reached, the session goes on, 12 times at most until you speak again."""
 RESUMED: Final = """\
-exit codes are those of `roost run --goal`: 0 the goal is met, 1 it cannot be reached or was not judged,
-3 a limit came first"""
+exit codes are those of `roost run --goal`: 0 the goal is met, 1 it cannot be reached or was not
+judged, 3 a limit came first"""
 INBOX: Final = """\
 examples:
   roost inbox list

@@ -44,6 +44,11 @@ def run(parser: Parser) -> None:
     )
     add("--title", metavar="TEXT", help="title of the new session")
     add(
+        "--goal",
+        metavar="CONDITION",
+        help="go on until this is true, as an independent judge sees it",
+    )
+    add(
         "-f",
         "--file",
         dest="files",
@@ -189,6 +194,30 @@ def _listed_actors(parser: Parser) -> None:
     add("--all", action="store_true", help="those that sleep, too")
     at_most(parser, 20, "sessions of which --all shows all actors")
     add("--watch", action="store_true", help="on a terminal: draw again every second")
+    formats(parser)
+
+
+def goal(parser: Parser) -> None:
+    """Of `roost goal`."""
+    _goal_options(parser)
+    add = actions(parser)
+    show = add("show", "show the goal and what was said of it (what is done without an action)")
+    give = add("set", "give a session a goal in place of the one it has")
+    give.add_argument("condition", nargs="+", metavar="CONDITION", help="what is to be true")
+    clear = add("clear", "give the goal up")
+    resume = add("resume", "go on with a goal that is paused, as `roost run` does", notes.RESUMED)
+    for action in (show, give, clear, resume):
+        _goal_options(action)
+        for one in action.actions:
+            if one.dest != "condition":
+                one.default = SUPPRESS  # else it would undo the same option before the action
+        log_options(action)
+    resume.add_argument("--yes", action="store_true", help="allow what would be asked")
+
+
+def _goal_options(parser: Parser) -> None:
+    of_session(parser, "of this session (default: the last one of this folder)")
+    place(parser, "without -s: of the last session of this folder")
     formats(parser)
 
 

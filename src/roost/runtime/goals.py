@@ -1,5 +1,6 @@
 """The goal of a session as surfaces ask for it: show, set, clear, go on."""
 
+import msgspec
 from msgspec import Struct
 
 from roost.core.errors import ConflictError, NotFoundError
@@ -7,7 +8,8 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.goals import store as goals
 from roost.goals.models import OPEN, Goal, Verdict
-from roost.runtime.goal_command import going_on
+from roost.inbox import store as inbox
+from roost.runtime.goal_command import ResumeGoal, goal_command, going_on
 from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
 
@@ -28,6 +30,18 @@ def read_goal(db: Reader, session_id: str) -> GoalView:
     """The same, within a look at the database."""
     goal = goals.find(db, session_id)
     return GoalView() if goal is None else GoalView(goal, goals.verdicts(db, goal.id))
+
+
+def goal_since(db: Reader, session_id: str, message_id: str) -> Goal | None:
+    """The goal that a prompt was about: one in force, or one that came to its end since.
+
+    Raises `NotFoundError` if the prompt is not there any more.
+    """
+    goal = goals.find(db, session_id)
+    if goal is None or goal.state == "cleared":
+        return None
+    asked = inbox.get(db, message_id).created
+    return goal if goal.state == "active" or goal.updated >= asked else None
 
 
 async def set_goal(runtime: Runtime, session_id: str, condition: str) -> Goal:
@@ -69,3 +83,17 @@ async def resuming(runtime: Runtime, session_id: str) -> PromptInput:
         )
     anew = None if goal.state in OPEN else goal.condition
     return PromptInput(parts=(TextInput(going_on(goal)),), goal=anew)
+
+
+async def taken_up(runtime: Runtime, session_id: str, given: PromptInput) -> PromptInput:
+    """`given`; if its words are `/goal resume`, with those that go on with the goal of the session.
+
+    Raises as `resuming` does.
+    """
+    first = given.parts[0] if given.parts else None
+    asked = goal_command(first.text) if isinstance(first, TextInput) else None
+    if not isinstance(asked, ResumeGoal):
+        return given
+    found = await resuming(runtime, session_id)
+    parts = (*found.parts, *given.parts[1:])
+    return msgspec.structs.replace(given, parts=parts, goal=found.goal)

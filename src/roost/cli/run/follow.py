@@ -15,6 +15,7 @@ from roost.cli.run.sightings import (
     Asking,
     Gone,
     Head,
+    Judged,
     Looks,
     Noticed,
     Piece,
@@ -31,6 +32,7 @@ from roost.cli.run.stopping import Stop
 from roost.core.errors import ConflictError, NotFoundError, RoostError
 from roost.events.bus import Subscription
 from roost.events.types import Delta, Event
+from roost.goals.models import Goal
 from roost.inbox.models import Address
 from roost.permissions import asks
 from roost.runtime.models import TurnResult
@@ -61,6 +63,8 @@ class Followed(Struct, frozen=True):
     """The turn had ended, and what it had left at work was stopped."""
     gave_up: bool = False
     """The database cannot be written, so nothing more can be waited for."""
+    goal: Goal | None = None
+    """What the session was to reach with this prompt, as it stands at the end."""
 
 
 class _Slice:
@@ -81,6 +85,8 @@ class _Slice:
             case Piece(part=part):
                 return part.message_id in self._known
             case Retrying() | Trouble() | Noticed() | SentOn() | Asking() | Warned() | Stale():
+                return True
+            case Judged():
                 return True
 
     def _joins(self, info: Info) -> bool:

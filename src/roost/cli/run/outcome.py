@@ -8,8 +8,10 @@ from msgspec import Struct
 from roost.actors.models import Outcome, Turn
 from roost.actors.spending import Spent
 from roost.cli.run.follow import Followed
+from roost.cli.run.goal_lines import code_of, unmet_words, way_on
 from roost.cli.run.stopping import EXIT_CODES, Cause
 from roost.core.errors import LimitError, RoostError
+from roost.goals.models import Goal, Verdict
 from roost.sessions.models import MAIN, AssistantInfo, Message, MessageError
 from roost.sessions.parts import StepFinishPart, TextPart, Tokens
 
@@ -37,7 +39,7 @@ def ended(followed: Followed, cause: Cause | None) -> Ended:
     if followed.cut and cause is not None:
         return _stopped(cause, left=False)
     if turn is not None and turn.outcome in {"success", "failure"} and cause != "broken pipe":
-        return _of_turn(turn)
+        return _of_turn(turn, followed.goal)
     if followed.failure is not None:
         return of_error(followed.failure)
     if cause is not None:
@@ -50,9 +52,11 @@ def ended(followed: Followed, cause: Cause | None) -> Ended:
     return Ended(EXIT_CODES["interrupt"], turn.outcome or "interrupted", _shown(error))
 
 
-def _of_turn(turn: Turn) -> Ended:
+def _of_turn(turn: Turn, goal: Goal | None) -> Ended:
     if turn.outcome == "success":
-        return Ended(0, "success")
+        if goal is None or (code := code_of(goal)) == 0:
+            return Ended(0, "success")
+        return Ended(code, "failure", _error(unmet_words(goal), "GoalError"), way_on(goal))
     error = turn.error or _unknown("the turn failed")
     code = LimitError.exit_code if error.name == "LimitError" else 1
     return Ended(code, "failure", _shown(error), _WAYS_OUT.get(error.name, ""))
@@ -127,6 +131,10 @@ class Usage(Struct, frozen=True):
         """With one more step."""
         return Usage(self.steps + 1, self.tokens.plus(part.tokens), self.cost + part.cost)
 
+    def judged(self, verdict: Verdict) -> "Usage":
+        """With a call of a judge, which is no step."""
+        return Usage(self.steps, self.tokens.plus(verdict.tokens), self.cost + verdict.cost)
+
 
 def result_fields(
     session_id: str | None, followed: Followed, end: Ended, usage: Usage, total: Spent | None
@@ -148,6 +156,7 @@ def result_fields(
         "usage": {"steps": usage.steps, "tokens": msgspec.to_builtins(usage.tokens)},
         "cost": usage.cost,
         "total": None if total is None else msgspec.to_builtins(total),
+        "goal": None if followed.goal is None else msgspec.to_builtins(followed.goal),
         "error": end.error,
         "exit": end.code,
     }

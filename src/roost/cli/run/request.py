@@ -13,6 +13,8 @@ from roost.cli.logs.lines import Format
 from roost.cli.run.prompt import Attachment, read_format
 from roost.cli.sessions.naming import named
 from roost.core.errors import NotFoundError, UsageError
+from roost.goals.store import check_condition
+from roost.runtime.goal_command import SetGoal, goal_command
 from roost.runtime.models import FileInput, PromptInput, Settings, TextInput
 from roost.runtime.runtime import Runtime
 from roost.sessions import store as sessions
@@ -31,6 +33,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     model: str | None = None
     variant: str | None = None
     files: list[str] = []
+    goal: str | None = None
+    """What the session is to reach."""
     schema: str | None = None
     """A file with the JSON Schema that the answer must fit."""
     dir: str | None = None
@@ -82,14 +86,25 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     def prompt(self, text: str) -> PromptInput:
         """The prompt `text` with the attached files. Raises `UsageError`."""
+        text, goal = self._goal_in(text)
         attached = [Attachment(name, working_folder(None)) for name in self.files]
         files = [FileInput(one.mime, one.url, filename=one.path.name) for one in attached]
         return PromptInput(
             parts=(TextInput(text), *files),
             agent=self.agent,
             variant=self.variant,
+            goal=goal,
             format=read_format(Path(self.schema)) if self.schema is not None else None,
         )
+
+    def _goal_in(self, text: str) -> tuple[str, str | None]:
+        """The words of the prompt, and the goal that they or `--goal` give."""
+        command = goal_command(text)
+        if command is not None and self.goal is not None:
+            raise UsageError("--goal and /goal are two goals", hint="Give one of them.")
+        if isinstance(command, SetGoal):
+            return command.condition, check_condition(command.condition)
+        return text, None if self.goal is None else check_condition(self.goal)
 
 
 async def open_session(runtime: Runtime, options: RunOptions) -> Session:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from roost.actors.models import RetryStatus
 from roost.config.hooks import HookPoint
 from roost.events.types import Delta, Event
+from roost.goals.models import Goal, Verdict
 from roost.inbox.models import InboxRow, NoteBody
 from roost.inbox.notices import NoticeBody
 from roost.permissions.asks import Ask
@@ -87,6 +88,13 @@ class Asking(Struct, frozen=True):
     ask: Ask
 
 
+class Judged(Struct, frozen=True):
+    """The session was given a goal, or that was judged, paused or cleared."""
+
+    goal: Goal
+    verdict: Verdict | None
+
+
 class Warned(Struct, frozen=True):
     """Something beside the answer went wrong that a person should know, such as a failing hook."""
 
@@ -98,7 +106,18 @@ class Stale(Struct, frozen=True):
 
 
 Sighting = (
-    Words | Head | Piece | Gone | Retrying | Trouble | Noticed | SentOn | Asking | Warned | Stale
+    Words
+    | Head
+    | Piece
+    | Gone
+    | Retrying
+    | Trouble
+    | Noticed
+    | SentOn
+    | Asking
+    | Judged
+    | Warned
+    | Stale
 )
 
 
@@ -134,6 +153,8 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             return Warned(warnings) if warnings else None
         case "undo.limited":
             return Warned((properties["message"],))
+        case "session.goal":
+            return Judged(properties["goal"], properties["verdict"])
         case "session.error":
             return _trouble(properties, actor_id)
         case "server.resync":

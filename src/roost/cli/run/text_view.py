@@ -9,11 +9,13 @@ from typing import Literal
 from msgspec import Struct
 
 from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.goal_lines import goal_line, is_told
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import (
     Asking,
     Gone,
     Head,
+    Judged,
     Noticed,
     Piece,
     Retrying,
@@ -120,7 +122,9 @@ class TextView:
                 return self.note(sent_on_line(sighting, self._options.notes))
             case Asking(ask=ask):
                 return self.note("\n".join(request_lines(ask, self._options.notes)))
-            case Head() | Piece() | Trouble() | Warned() | Stale():
+            case Judged(goal=goal, verdict=verdict) if is_told(goal, verdict):
+                return self.note(goal_line(goal, self._options.notes))
+            case Head() | Piece() | Trouble() | Judged() | Warned() | Stale():
                 return []
 
     # Text

@@ -14,12 +14,13 @@ from roost.actors.spending import spent_since_prompt
 from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
 from roost.cli.run.follow import Followed, Follower
+from roost.cli.run.goals import clear_goal
 from roost.cli.run.last_words import LastWords
 from roost.cli.run.outcome import Ended
 from roost.cli.run.prompt import PipedInput, full_prompt
 from roost.cli.run.request import RunOptions, open_session
 from roost.cli.run.screens import JsonScreen, Screen, TextScreen
-from roost.cli.run.sightings import Piece, Sighting, Warned
+from roost.cli.run.sightings import Judged, Piece, Sighting, Warned
 from roost.cli.run.stopping import Stop, stopping
 from roost.cli.secrets import secrets_in, secrets_of
 from roost.cli.storage import tell_notes
@@ -28,6 +29,8 @@ from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
 from roost.inbox.models import Address
 from roost.llm.models import Model
+from roost.runtime.goal_command import ClearGoal, goal_command
+from roost.runtime.goals import goal_since, taken_up
 from roost.runtime.models import FileInput, PromptInput
 from roost.runtime.runtime import Runtime
 from roost.sessions.models import ModelName, Session
@@ -62,7 +65,10 @@ def work(given: dict[str, Any], piped: PipedInput) -> int:
 def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     options.check()
     environ = dict(os.environ)
-    prompt = options.prompt(full_prompt(options.message, piped.text()))
+    text = full_prompt(options.message, piped.text())
+    if isinstance(goal_command(text), ClearGoal):
+        return clear_goal(options)
+    prompt = options.prompt(text)
     directory = options.directory
     paths = roost_paths(environ)
     paths.prepare()
@@ -145,7 +151,8 @@ async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptI
     files = (part for part in begun.prompt.parts if isinstance(part, FileInput))
     for note in (*notes, *unseen(files, model)):
         await screen.note(note)
-    return msgspec.structs.replace(begun.prompt, model=name)
+    prompt = await taken_up(runtime, session.id, begun.prompt)
+    return msgspec.structs.replace(prompt, model=name)
 
 
 async def _notes(runtime: Runtime, session: Session, begun: _Begun) -> list[str]:
@@ -180,6 +187,8 @@ class _Run:
         self._last = last
         self._stop = stop
         self._counted: set[str] = set()
+        self._goal_seen = 0
+        """When the goal changed last, as far as it was shown (milliseconds since the epoch)."""
         self.heard = False
         """The prompt was accepted and not taken back: it stands in the session."""
 
@@ -211,10 +220,21 @@ class _Run:
             self._last.total = await self._runtime.database.read(
                 lambda db: spent_since_prompt(db, self._address, accepted.message_id)
             )
+            followed = await self._with_goal(followed, accepted.message_id)
         return followed
+
+    async def _with_goal(self, followed: Followed, message_id: str) -> Followed:
+        """With the goal as it stands, shown if another process judged it."""
+        session_id = self._address.session_id
+        goal = await self._runtime.database.read(lambda db: goal_since(db, session_id, message_id))
+        if goal is not None and goal.updated > self._goal_seen:
+            await self._show([Judged(goal, None)])
+        return msgspec.structs.replace(followed, goal=goal)
 
     async def _show(self, sightings: list[Sighting]) -> None:
         for sighting in sightings:
+            if isinstance(sighting, Judged):
+                self._see(sighting)
             part = sighting.part if isinstance(sighting, Piece) else None
             if isinstance(part, StepFinishPart) and part.id not in self._counted:
                 self._counted.add(part.id)
@@ -223,6 +243,11 @@ class _Run:
             for warning in sighting.warnings if isinstance(sighting, Warned) else ():
                 await self._screen.note(warning)
         await self._screen.show(sightings)
+
+    def _see(self, judged: Judged) -> None:
+        self._goal_seen = judged.goal.updated
+        if judged.verdict is not None:
+            self._last.usage = self._last.usage.judged(judged.verdict)
 
     async def _linger(self) -> None:
         """Answer what others queued in this session meanwhile, since this process runs it."""
