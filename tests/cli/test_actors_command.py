@@ -229,8 +229,9 @@ def test_mail_is_listed_and_taken_back_until_it_was_heard(user: User, model: Scr
     assert (again.code, again.out) == (0, f"{identifier} was taken back before: forget it\n")
     one = user.call("inbox", "list", session, "-n", "1")
     assert "rejected" in one.out
-    assert "older mail" in one.err
-    assert user.call("inbox", "list", session, "--state", "queued").err == "Nothing was said.\n"
+    assert one.err == "1 message of 2; -n 2 shows all\n"
+    none = user.call("inbox", "-s", session, "--state", "queued")
+    assert (none.out, none.err) == ("", "There is no such mail.\n")
 
 
 @pytest.mark.parametrize(

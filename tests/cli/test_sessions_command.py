@@ -320,9 +320,11 @@ def test_a_list_that_is_cut_says_so(user: User) -> None:
     made(user), made(user)
     cut = user.call("sessions", "list", "-n", "1")
     assert len(cut.out.splitlines()) == 2
-    assert "-n shows more of them" in cut.err
+    assert cut.err == "1 session of 2; -n 2 shows all\n"
     assert user.call("sessions", "list", "-n", "2").err == ""
-    assert "-n shows more" in user.call("sessions", "list", "-n", "1", "--format", "json").err
+    assert "1 session of 2" in user.call("sessions", "list", "-n", "1", "--format", "json").err
+    actors = user.call("actors", "--all", "-n", "1")
+    assert actors.err == "the actors of 1 session of 2; -n 2 shows all\n"
 
 
 def test_a_session_whose_process_was_killed_is_not_shown_as_running(

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from wcwidth import wcswidth, wcwidth
 
+from roost.core.amounts import counted
 from roost.core.text import terminal_safe
 
 GAP: Final = "  "
@@ -30,6 +31,11 @@ def table(
         GAP.join(_fit(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
+
+
+def cut_words(shown: int, there_are: int, noun: str) -> str:
+    """What is said below a list that was cut: `50 sessions of 1,203; -n 1203 shows all`."""
+    return f"{counted(shown, noun)} of {there_are:,}; -n {there_are} shows all\n"
 
 
 def as_json(value: Any) -> str:

@@ -1,8 +1,15 @@
 """All that was said in a session, whatever became of it: the history of its inboxes."""
 
+from typing import Final
+
 from roost.db.transaction import Reader
 from roost.inbox.models import InboxRow, State
 from roost.inbox.store import readable
+
+_MATCHING: Final = (
+    "(? IS NULL OR receiver_session = ?) AND (? IS NULL OR receiver_actor = ?)"
+    " AND (? IS NULL OR state = ?)"
+)
 
 
 def listed(
@@ -19,9 +26,21 @@ def listed(
     newer program, which this one cannot read, is left out.
     """
     rows = db.all(
-        "SELECT * FROM inbox WHERE (? IS NULL OR receiver_session = ?)"
-        " AND (? IS NULL OR receiver_actor = ?) AND (? IS NULL OR state = ?)"
-        " ORDER BY seq DESC LIMIT ?",
-        (session_id, session_id, actor_id, actor_id, state, state, limit),
+        f"SELECT * FROM inbox WHERE {_MATCHING} ORDER BY seq DESC LIMIT ?",
+        (*_values(session_id, actor_id, state), limit),
     )
     return [row for raw in reversed(rows) if (row := readable(raw)) is not None]
+
+
+def count(
+    db: Reader, session_id: str, *, actor_id: str | None = None, state: State | None = None
+) -> int:
+    """How many rows `listed` would find without a limit, readable or not."""
+    sql = f"SELECT count(*) AS n FROM inbox WHERE {_MATCHING}"
+    row = db.one(sql, _values(session_id, actor_id, state))
+    return int(row["n"]) if row else 0
+
+
+def _values(*wanted: str | None) -> tuple[str | None, ...]:
+    """What fills `_MATCHING`: each twice."""
+    return tuple(value for value in wanted for _ in range(2))

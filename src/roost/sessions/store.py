@@ -149,6 +149,37 @@ def listed(
 
     `roots` leaves out sessions with a parent; `since` is milliseconds since the epoch.
     """
+    where, values = _matching(directory, project_id, search, since, roots=roots)
+    rows = db.all(
+        f"SELECT {_COLUMNS} FROM session {where} ORDER BY updated DESC, id LIMIT ?",
+        (*values, limit),
+    )
+    return [_from_row(row) for row in rows]
+
+
+def count(
+    db: Reader,
+    *,
+    project_id: str | None = None,
+    roots: bool = False,
+    search: str | None = None,
+    since: int | None = None,
+) -> int:
+    """How many sessions there are that `listed` would give without a limit."""
+    where, values = _matching(None, project_id, search, since, roots=roots)
+    row = db.one(f"SELECT count(*) AS n FROM session {where}", tuple(values))
+    return row["n"] if row else 0
+
+
+def _matching(
+    directory: str | None,
+    project_id: str | None,
+    search: str | None,
+    since: int | None,
+    *,
+    roots: bool,
+) -> tuple[str, list[object]]:
+    """The condition for sessions, and the values in it."""
     conditions: list[tuple[str, object]] = []
     if directory is not None:
         conditions.append(("directory = ?", directory))
@@ -159,13 +190,8 @@ def listed(
         conditions.append(("lower(title) LIKE ? ESCAPE '\\'", f"%{pattern}%"))
     if since is not None:
         conditions.append(("updated >= ?", since))
-    where = " AND ".join([text for text, _ in conditions] + ["parent_id IS NULL"] * roots)
-    rows = db.all(
-        f"SELECT {_COLUMNS} FROM session {'WHERE ' + where if where else ''}"
-        " ORDER BY updated DESC, id LIMIT ?",
-        (*(value for _, value in conditions), limit),
-    )
-    return [_from_row(row) for row in rows]
+    texts = [text for text, _ in conditions] + ["parent_id IS NULL"] * roots
+    return f"WHERE {' AND '.join(texts)}" if texts else "", [value for _, value in conditions]
 
 
 def beginning_with(db: Reader, start: str, limit: int) -> list[Session]:
@@ -176,12 +202,6 @@ def beginning_with(db: Reader, start: str, limit: int) -> list[Session]:
         (len(start), start, limit),
     )
     return [_from_row(row) for row in rows]
-
-
-def count(db: Reader) -> int:
-    """How many sessions there are."""
-    row = db.one("SELECT count(*) AS n FROM session")
-    return row["n"] if row else 0
 
 
 def children(db: Reader, session_id: str) -> list[Session]:

@@ -15,9 +15,10 @@ from roost.cli.failures import tell
 from roost.cli.sessions.naming import named
 from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import as_json, cut_to
+from roost.cli.table import as_json, cut_to, cut_words
 from roost.cli.terminal import is_terminal, look_of
 from roost.db.database import Database
+from roost.sessions import store as sessions
 
 SECONDS: Final = 1.0
 """Between two pictures of `--watch`."""
@@ -48,7 +49,16 @@ async def _list(home: Home, options: ActorsOptions) -> int:
             await _follow(database, watch, options)
         else:
             _print(await _read(database, watch, options), options)
+            await _tell_of_others(database, options)
     return 0
+
+
+async def _tell_of_others(database: Database, options: ActorsOptions) -> None:
+    """Say that there are more sessions than those whose sleeping actors are shown."""
+    if options.all and options.session is None:
+        there_are = await database.read(sessions.count)
+        if there_are > options.max_count:
+            tell(f"the actors of {cut_words(options.max_count, there_are, 'session')}")
 
 
 async def _read(database: Database, watch: Watch, options: ActorsOptions) -> list[Member]:

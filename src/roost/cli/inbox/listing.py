@@ -12,11 +12,11 @@ from roost.cli.failures import tell
 from roost.cli.plain import plain
 from roost.cli.sessions.naming import chosen
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import age, as_json, table
+from roost.cli.table import age, as_json, cut_words, table
 from roost.cli.terminal import is_terminal
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader
-from roost.inbox.listing import listed
+from roost.inbox.listing import count, listed
 from roost.inbox.models import Body, InboxRow, PromptBody, State
 from roost.inbox.notices import NoticeBody, subject
 from roost.sessions.parts import TextPart
@@ -44,32 +44,28 @@ def execute(given: dict[str, Any]) -> int:
 
 async def _list(home: Home, options: ListOptions) -> int:
     with database_of(home) as database:
-        rows = await database.read(lambda db: _rows(db, options))
-    shown = rows[-options.max_count :]
+        shown, there_are = await database.read(lambda db: _rows(db, options))
     if options.format == "json":
         print(as_json(shown))
     elif shown:
         width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
         print("\n".join(table([HEAD, *map(_line, shown)], width)))
     else:
-        tell("Nothing was said.\n")
-    if len(rows) > len(shown):
-        tell(f"… older mail; -n shows more of it (now -n {options.max_count})\n")
+        narrowed = options.actor is not None or options.state is not None
+        tell("There is no such mail.\n" if narrowed else "Nothing was said.\n")
+    if there_are > len(shown):
+        tell(cut_words(len(shown), there_are, "message"))
     return 0
 
 
-def _rows(db: Reader, options: ListOptions) -> list[InboxRow]:
-    """One more than wanted if there are."""
+def _rows(db: Reader, options: ListOptions) -> tuple[list[InboxRow], int]:
+    """The newest mail that is meant, and how much there is."""
     session = chosen(db, options.session, options.dir)
     if options.actor is not None:
         in_session(db, session.id, options.actor)
-    return listed(
-        db,
-        session.id,
-        options.max_count + 1,
-        actor_id=options.actor,
-        state=options.state,
-    )
+    meant: dict[str, Any] = {"actor_id": options.actor, "state": options.state}
+    rows = listed(db, session.id, options.max_count, **meant)
+    return rows, count(db, session.id, **meant)
 
 
 def _line(row: InboxRow) -> list[str]:

@@ -13,7 +13,7 @@ from roost.cli.folders import working_folder
 from roost.cli.since import moment
 from roost.cli.states import ASKING, State, Watch
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import age, as_json, table
+from roost.cli.table import age, as_json, cut_words, table
 from roost.cli.terminal import is_terminal
 from roost.core.amounts import counted
 from roost.core.clock import now_ms
@@ -58,8 +58,7 @@ async def _list(home: Home, options: ListOptions) -> int:
     ids = () if options.all else (await project_of(working_folder(options.dir))).ids
     watch = home.watch()
     with database_of(home) as database:
-        rows = await database.read(lambda db: _rows(db, ids or (None,), options, watch))
-    shown = rows[: options.max_count]
+        shown, there_are = await database.read(lambda db: _rows(db, ids or (None,), options, watch))
     if options.format == "json":
         print(as_json([_details(row) for row in shown]))
     elif shown:
@@ -69,8 +68,8 @@ async def _list(home: Home, options: ListOptions) -> int:
     for row in shown:
         if row.session.damage:
             tell(f"note: {row.session.id} is damaged: {row.session.damage}\n")
-    if len(rows) > len(shown):
-        tell(f"… older sessions; -n shows more of them (now -n {options.max_count})\n")
+    if there_are > len(shown):
+        tell(cut_words(len(shown), there_are, "session"))
     if asking := sum(row.state in ASKING.values() for row in shown):
         tell(f"{counted(asking, 'session waits', 'sessions wait')} for you: roost requests\n")
     return 0
@@ -86,29 +85,37 @@ def _nothing(options: ListOptions) -> str:
 
 def _rows(
     db: Reader, projects: tuple[str | None, ...], options: ListOptions, watch: Watch
-) -> list[_Row]:
-    """The sessions of any of `projects`, one more than wanted if there are; None: of all."""
+) -> tuple[list[_Row], int]:
+    """The sessions of any of `projects` (None: of all) that are shown, and how many there are."""
     states = watch.states(db)
     since = None if options.since is None else moment(options.since, now_ms())
     if options.state is not None:
         meant = [one for one, state in states.items() if _is_wanted(state, options.state)]
-        found = [one for each in meant if (one := sessions.find(db, each)) is not None]
-        found = [one for one in found if _fits(one, projects, options, since)]
+        known = [one for each in meant if (one := sessions.find(db, each)) is not None]
+        found = [one for one in known if _fits(one, projects, options, since)]
+        there_are = len(found)
     else:
-        found = [
-            session
-            for project in projects
-            for session in sessions.listed(
-                db,
-                project_id=project,
-                roots=not options.children,
-                search=options.search,
-                since=since,
-                limit=options.max_count + 1,
-            )
-        ]
+        found, there_are = _matching(db, projects, options, since)
     found.sort(key=lambda session: session.time.updated, reverse=True)
-    return [_Row(one, _state(one, states)) for one in found[: options.max_count + 1]]
+    return [_Row(one, _state(one, states)) for one in found[: options.max_count]], there_are
+
+
+def _matching(
+    db: Reader, projects: tuple[str | None, ...], options: ListOptions, since: int | None
+) -> tuple[list[Session], int]:
+    """The newest sessions of each of `projects` that match, and how many match in all."""
+    found: list[Session] = []
+    there_are = 0
+    for project in projects:
+        wanted: dict[str, Any] = {
+            "project_id": project,
+            "roots": not options.children,
+            "search": options.search,
+            "since": since,
+        }
+        found += sessions.listed(db, **wanted, limit=options.max_count)
+        there_are += sessions.count(db, **wanted)
+    return found, there_are
 
 
 def _is_wanted(state: State, wanted: Wanted) -> bool:
