@@ -23,13 +23,14 @@ from roost.core.errors import BusyError, ConflictError, NotFoundError, RoostErro
 from roost.core.failpoints import failpoint
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
+from roost.inbox.conversation import find_message
 from roost.runtime.desks import secrets_of
 from roost.runtime.project import Projects
 from roost.runtime.undo_change import Change, Place, Undone
 from roost.runtime.undo_facts import Facts, back_facts, facts_at, facts_of
 from roost.runtime.undo_files import diffs, diffs_of, prepare
 from roost.runtime.undo_shelf import Shelf
-from roost.sessions import file_changes, undo_store
+from roost.sessions import file_changes, transcript, undo_store
 from roost.sessions import store as sessions
 from roost.sessions.file_changes import FileDiff
 from roost.sessions.models import Session
@@ -116,7 +117,7 @@ class Undo:
 
     async def changes(self, session_id: str, message_id: str | None = None) -> list[FileDiff]:
         """What a session changed in files, as far as it is not taken back, with differences; with
-        `message_id` only what came of that prompt.
+        `message_id` only what came of that prompt. Raises `NotFoundError` if it is not there.
         """
         if message_id is not None:
             return await self._changes_of(session_id, message_id)
@@ -130,13 +131,14 @@ class Undo:
 
     async def _changes_of(self, session_id: str, message_id: str) -> list[FileDiff]:
         def read(db: Reader) -> tuple[Session, list[Patch]]:
-            front = actors.front(db, session_id)
-            said = undo_store.prompts(db, session_id, front.actor_id)
-            at = next((i for i, one in enumerate(said) if one.message_id == message_id), None)
-            if at is None:
-                raise NotFoundError(f"there is no prompt {message_id} in session {session_id}")
-            end = said[at + 1].seq if at + 1 < len(said) else None
-            parts = undo_store.patches_between(db, session_id, said[at].seq, end)
+            actor_id = actors.front(db, session_id).actor_id
+            first = transcript.seq_in(db, session_id, message_id)
+            if first is None:
+                find_message(db, session_id, message_id)  # it may wait to be heard
+                return sessions.get(db, session_id), []
+            later = (one.seq for one in undo_store.prompts(db, session_id, actor_id))
+            end = next((seq for seq in later if seq > first), None)
+            parts = undo_store.patches_between(db, session_id, first, end)
             return sessions.get(db, session_id), undo_store.known_patches(parts)
 
         session, patches = await self._database.read(read)

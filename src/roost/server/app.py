@@ -25,6 +25,7 @@ from roost.server.routes import (
     prompts,
     sessions,
     teams,
+    undo,
     vcs,
 )
 from roost.server.routing import router
@@ -48,6 +49,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *messages.ROUTES,
     *prompts.ROUTES,
     *goal.ROUTES,
+    *undo.ROUTES,
     *actors.ROUTES,
     *inbox.ROUTES,
     *teams.ROUTES,

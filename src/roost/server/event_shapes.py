@@ -135,6 +135,13 @@ class SessionGoal(Struct, frozen=True, rename=wire_name):
     """What the judge said, where that is the news."""
 
 
+class UndoLimited(Struct, frozen=True, rename=wire_name):
+    """Something that a session's actors do to files cannot be undone, and why."""
+
+    session_id: str
+    message: str
+
+
 EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "actor.registered": ActorRegistered,
     "actor.updated": ActorUpdated,
@@ -152,5 +159,6 @@ EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "team.member.joined": TeamMemberJoined,
     "team.member.left": TeamMemberLeft,
     "team.message": TeamMessage,
+    "undo.limited": UndoLimited,
 }
 """The `properties` of an event by its `type`."""
