@@ -35,7 +35,9 @@ from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
 from roost.runtime.titles import Titles
 from roost.runtime.transcripts import Transcripts
+from roost.runtime.turn_log import TurnLog
 from roost.runtime.turn_waits import TurnWaits
+from roost.runtime.turn_watch import TurnWatch
 from roost.runtime.undo_cleanup import make_way
 from roost.runtime.worlds import Worlds
 from roost.sessions import store as sessions
@@ -61,11 +63,14 @@ class Runtime:
         self.projects = Projects(paths, settings)
         self.worlds = Worlds(self.projects, database, bus, paths, settings, owner)
         self.undo = self.worlds.undo
+        self.watch = TurnWatch(database, bus)
+        self.watch.add(TurnLog())
         self.scheduler = Scheduler(
             database,
             bus,
             owner,
             self.worlds,
+            self.watch,
             recover_all=settings.recover_all,
             runs_actors=settings.runs_actors,
         )

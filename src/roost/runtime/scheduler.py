@@ -23,6 +23,7 @@ from roost.events.bus import Bus
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions.asks import withdraw_lost
+from roost.runtime.turn_watch import TurnWatch
 from roost.runtime.undo_cleanup import clean_up, is_under_way
 from roost.sessions.models import MessageError
 from roost.turn.driver import TurnRun
@@ -67,6 +68,7 @@ class Scheduler:
         bus: Bus,
         owner: Owner,
         source: TurnSource,
+        watch: TurnWatch,
         *,
         recover_all: bool = False,
         runs_actors: bool = True,
@@ -75,6 +77,7 @@ class Scheduler:
         self._bus = bus
         self._owner = owner
         self._source = source
+        self._watch = watch
         self._recover_all = recover_all
         self._runs_actors = runs_actors
         self._sessions: set[str] = set()
@@ -270,7 +273,8 @@ class Scheduler:
         run = TurnRun(world, claimed)
         self._running[address] = run
         try:
-            return await run.run() == "pending"
+            async with self._watch.watching(claimed):
+                return await run.run() == "pending"
         finally:
             self._running.pop(address, None)
             if claimed.actor.mode == "subagent" and not self._closing:

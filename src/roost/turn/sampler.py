@@ -15,6 +15,7 @@ from roost.actors.store import set_retry
 from roost.actors.traces import Retried, keep
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
+from roost.core.log_fields import now_about
 from roost.db.transaction import Transaction
 from roost.llm.models import (
     CallStart,
@@ -112,6 +113,7 @@ async def sample(world: World, memory: Memory, plan: Plan) -> Step:
     """Take the step that `plan` describes. Cancellation closes the request and stops its tools."""
     recorder = Recorder(world.database, world.bus, memory.claim, plan.info)
     memory.recorder = recorder
+    now_about(step=plan.info.id)
     memory.wait_until = None  # what an earlier step asked for is over, granted or not
     await recorder.begin(world.undo.last)
     attempts = _Attempts(plan.request.model)

@@ -17,6 +17,8 @@ from roost.cli.trace.wording import Words, words_of
 
 NARROWEST: Final = 60
 """Cells that a timeline takes at least."""
+WIDEST: Final = 160
+"""Cells that it takes at most: further apart, words and numbers of a row do not find each other."""
 WIDE: Final = 130
 """From so many cells on numbers are written out."""
 _BEFORE: Final = 10
@@ -52,7 +54,7 @@ class Picture:
     """How entries look in lines of `width` cells."""
 
     def __init__(self, width: int, look: Look, began: int) -> None:
-        self._width = max(NARROWEST, width)
+        self._width = min(WIDEST, max(NARROWEST, width))
         self._look = look
         self._began = began
         self._columns = _WIDE if self._width >= WIDE else _NARROW
