@@ -32,7 +32,12 @@ class Served:
         self.place = place
         self.project = project
         self.model = model
-        self.http = self.client(Authorization=f"Bearer {place.token}")
+        self.http = self.client(
+            **{"Authorization": f"Bearer {place.token}", "x-roost-view": "actors"}
+        )
+        """A client that knows actors."""
+        self.plain = self.client(Authorization=f"Bearer {place.token}")
+        """One that does not, as those of OpenCode."""
 
     def client(self, **headers: str) -> httpx2.AsyncClient:
         """A client that sends nothing but `headers`."""
@@ -63,10 +68,10 @@ class Served:
 
     @asynccontextmanager
     async def events(
-        self, path: str = "/event", **headers: str
+        self, path: str = "/event", *, client: httpx2.AsyncClient | None = None, **headers: str
     ) -> AsyncGenerator[AsyncIterator[dict[str, Any]]]:
-        """The events of a stream, as JSON."""
-        async with self.http.stream("GET", path, headers=headers) as response:
+        """The events of a stream, as JSON; for `client` where one is given."""
+        async with (client or self.http).stream("GET", path, headers=headers) as response:
             assert response.status_code == 200
             yield _events(response)
 
@@ -118,7 +123,7 @@ async def served(
         given = ServerSettings(**{"directories": (project,), **settings})
         async with Runtime.open(made) as runtime, listening(runtime, given) as place:
             stage = Served(runtime, place, project, model)
-            async with stage.http:
+            async with stage.http, stage.plain:
                 yield stage
 
 

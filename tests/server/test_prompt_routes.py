@@ -54,12 +54,15 @@ def test_an_answer_is_the_message_that_ends_the_turn(tmp_path: Path) -> None:
     on_server(tmp_path, check)
 
 
-def test_a_busy_actor_refuses_a_waiting_prompt_and_hears_one_that_is_left(tmp_path: Path) -> None:
+def test_a_busy_actor_refuses_a_prompt_if_that_is_wished_and_hears_one_that_is_left(
+    tmp_path: Path,
+) -> None:
     async def check(stage: Served) -> None:
         session_id = await stage.session()
         waiting = asyncio.create_task(stage.prompt(session_id, "one"))
         await asyncio.to_thread(stage.model.wait_for_barrier, "gate")
-        refused = await stage.prompt(session_id, "two")
+        path = f"/session/{session_id}/message?busy=refuse"
+        refused = await stage.http.post(path, json=body("two"))
         assert refused.status_code == 409
         assert refused.json()["name"] == "BusyError"
         left = await stage.http.post(f"/session/{session_id}/prompt_async", json=body("three"))
@@ -69,6 +72,27 @@ def test_a_busy_actor_refuses_a_waiting_prompt_and_hears_one_that_is_left(tmp_pa
         assert text_of((await waiting).json()) == "next"
         assert await stage.texts(session_id) == ["one", "first", "three", "next"]
         assert stage.model.violations == []
+
+    on_server(tmp_path, check, script=GATED)
+
+
+def test_a_prompt_that_waits_on_a_busy_actor_is_shown_at_once_and_answered_with_its_turn(
+    tmp_path: Path,
+) -> None:
+    async def check(stage: Served) -> None:
+        session_id = await stage.session()
+        first = asyncio.create_task(stage.prompt(session_id, "one"))
+        await asyncio.to_thread(stage.model.wait_for_barrier, "gate")
+        async with stage.events() as events:
+            second = asyncio.create_task(stage.prompt(session_id, "two"))
+            async for event in events:
+                if event["type"] == "message.part.updated":
+                    assert event["properties"]["part"]["text"] == "two"
+                    break
+        assert await stage.texts(session_id) == ["one", "", "two"]
+        stage.model.release("gate")
+        assert text_of((await first).json()) == text_of((await second).json()) == "next"
+        assert await stage.texts(session_id) == ["one", "first", "two", "next"]
 
     on_server(tmp_path, check, script=GATED)
 

@@ -143,7 +143,7 @@ class Client(ActorCalls, TeamCalls, GoalCalls):
         chosen = with_id(given)
         path = f"/session/{session_id}/message"
         leaving = "cancel" if cancel_when_gone else "detach"
-        query = {"agent_id": actor_id, "on_disconnect": leaving}
+        query = {"agent_id": actor_id, "on_disconnect": leaving, "busy": "refuse"}
         for attempt in range(_TRIES):
             try:
                 async with self._connection.open("POST", path, query=query, body=chosen) as answer:
@@ -170,8 +170,8 @@ class Client(ActorCalls, TeamCalls, GoalCalls):
     async def command(self, session_id: str, name: str, arguments: str = "") -> Message:
         """Run a command of the configuration and wait for the answer."""
         body = {"command": name, "arguments": arguments, "messageID": new_id("message")}
-        path = f"/session/{session_id}/command"
-        async with self._connection.open("POST", path, body=body) as answer:
+        path, query = f"/session/{session_id}/command", {"busy": "refuse"}
+        async with self._connection.open("POST", path, query=query, body=body) as answer:
             return _message(await answer.aread())
 
     async def abort(

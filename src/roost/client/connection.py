@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 CONNECT_SECONDS: Final = 5.0
 ANSWER_SECONDS: Final = 30.0
 """Longest silence within an answer: three heartbeats of the server."""
+VIEW_HEADER: Final = "x-roost-view"
+"""Asks the server for actors as they are; to others it shows their slices as sessions."""
 T = TypeVar("T")
 Query = Mapping[str, str | int | bool | None]
 
@@ -81,7 +83,7 @@ class Connection:
         return self._opened
 
     def _headers(self) -> dict[str, str]:
-        headers = {"authorization": f"Bearer {self.place.token}"}
+        headers = {"authorization": f"Bearer {self.place.token}", VIEW_HEADER: "actors"}
         if self.place.directory is not None:
             headers["x-opencode-directory"] = quote(self.place.directory)
         return headers

@@ -25,13 +25,21 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.types import Receive, Send
 
+from roost.core.errors import UsageError
+from roost.inbox.models import Address
 from roost.runtime.project import Project
+from roost.server.faces import View
 from roost.server.service import Service
+from roost.server.slices import Slice, parse_id
 from roost.sessions.models import Session
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 DIRECTORY_HEADER: Final = "x-opencode-directory"
 """Names the folder that a request is about, where its query does not."""
+VIEW_HEADER: Final = "x-roost-view"
+"""`actors`: the client knows actors. To all others their slices are shown as sessions; the query
+parameter `view` says the same.
+"""
 LOCATION_QUERY: Final = "location[directory]"
 """How the second API of OpenCode's clients names it."""
 Q = TypeVar("Q")
@@ -72,12 +80,33 @@ class Call(Generic[Q, B]):
         """The project of the folder that is meant."""
         return await self.service.project(self.directory)
 
+    @property
+    def view(self) -> View:
+        """What the client knows, and is shown."""
+        named = self.request.query_params.get("view") or self.request.headers.get(VIEW_HEADER)
+        return "actors" if named == "actors" else "sessions"
+
     async def session(self) -> Session:
         """The session in the path.
 
-        Raises `NotFoundError`, and `DeniedError` for one in a folder that is not served.
+        Raises `NotFoundError`, `DeniedError` for one in a folder that is not served, and
+        `UsageError` for the slice of an actor that is shown as a session.
         """
-        return await self.service.session(self.path["sessionID"])
+        found = await self.slice()
+        if found.actor_id is not None:
+            raise UsageError(
+                f"{self.path['sessionID']} is the part that an actor has in {found.session.id}, "
+                "and this is possible with a whole session alone"
+            )
+        return found.session
+
+    async def slice(self) -> Slice:
+        """The session in the path, and the actor whose slice is meant. Raises as `session` does."""
+        session_id, actor_id = parse_id(self.path["sessionID"])
+        session = await self.service.session(session_id)
+        if actor_id is not None:
+            await self.service.runtime.actor(Address(session_id, actor_id))
+        return Slice(session, actor_id)
 
     def count_prompt(self) -> None:
         """Note that whoever asks leaves a prompt. Raises `TooManyError`."""

@@ -7,7 +7,14 @@ from typing import Any, Final, cast, get_args, get_origin
 import msgspec
 
 from roost import __version__
-from roost.server.endpoint import DIRECTORY_HEADER, Endpoint, Reply, Streamed, is_streamed
+from roost.server.endpoint import (
+    DIRECTORY_HEADER,
+    VIEW_HEADER,
+    Endpoint,
+    Reply,
+    Streamed,
+    is_streamed,
+)
 from roost.server.event_shapes import EVENT_SHAPES
 from roost.server.problems import Problem
 
@@ -43,6 +50,14 @@ _DIRECTORY: Final[list[dict[str, Any]]] = [
     }
     for name, place in (("directory", "query"), (DIRECTORY_HEADER, "header"))
 ]
+
+_VIEW: Final[dict[str, Any]] = {
+    "name": VIEW_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "`actors` for clients that know actors; to others their slices are sessions.",
+    "schema": {"type": "string", "enum": ["sessions", "actors"]},
+}
 
 
 def openapi(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
@@ -102,6 +117,7 @@ def _operation(one: Endpoint, types: _Types) -> dict[str, Any]:
     if one.scoped:
         known = {parameter["name"] for parameter in operation["parameters"]}
         operation["parameters"] += [p for p in _DIRECTORY if p["name"] not in known]
+    operation["parameters"].append(_VIEW)
     if one.body is not None:
         operation["requestBody"] = {
             "required": not one.body_optional,

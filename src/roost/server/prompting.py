@@ -11,7 +11,6 @@ from roost.inbox.models import InboxRow
 from roost.runtime.models import Accepted, PromptInput
 from roost.runtime.runtime import Runtime
 from roost.server.problems import RefusalError
-from roost.server.wire import MessageView, message_view
 from roost.sessions import transcript
 from roost.sessions.models import AssistantInfo, Message
 
@@ -38,14 +37,16 @@ async def accept(
     actor_id: str | None,
     given: PromptInput,
     news: tuple[Event, ...] = (),
+    *,
+    idle_only: bool,
 ) -> Accepted:
-    """Leave a prompt with an idle actor; `news` is told along with it.
+    """Leave a prompt with an actor, with `idle_only` unless it is busy; `news` is told with it.
 
     Raises `BusyError`, but not when this very prompt is what the actor is busy with: a client that
     sends it again after its connection was cut waits for the same answer.
     """
     try:
-        return await leave(runtime, session_id, actor_id, given, idle_only=True, news=news)
+        return await leave(runtime, session_id, actor_id, given, idle_only=idle_only, news=news)
     except BusyError:
         if given.message_id is None or not await _is_known(runtime, session_id, given.message_id):
             raise
@@ -83,12 +84,7 @@ async def _row(runtime: Runtime, message_id: str) -> InboxRow:
     return await runtime.database.read(lambda db: inbox.get(db, message_id))
 
 
-async def queued_message(runtime: Runtime, session_id: str, message_id: str) -> MessageView:
-    """The prompt itself, as a user message."""
-    return message_view(await runtime.transcripts.message(session_id, message_id))
-
-
-async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> MessageView:
+async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> Message:
     """Wait for the turn that takes up a prompt and give the last thing the model said in it.
 
     A turn that failed gives its message with the error in it. Raises `RefusalError` when there is
@@ -97,7 +93,7 @@ async def answer_to(runtime: Runtime, session_id: str, message_id: str) -> Messa
     result = await runtime.wait_turn(session_id, message_id)
     message = result.message or await _last_said(runtime, result.turn)
     if message is not None:
-        return message_view(message)
+        return message
     if error := result.turn.error:
         raise RefusalError(502, error.message)
     raise RefusalError(502, f"the turn ended as {result.turn.outcome} without an answer")

@@ -7,6 +7,7 @@ from pathlib import Path
 from roost.runtime.project import Project
 from roost.runtime.runtime import Runtime
 from roost.server.directories import Directories
+from roost.server.event_faces import EventFaces
 from roost.server.file_names import FileNames
 from roost.server.models import ServerSettings
 from roost.server.problems import TooManyError
@@ -24,6 +25,7 @@ class Service:
         """Proves to this user's own clients that the server is what its advert says."""
         self.directories = Directories(runtime, settings.directories)
         self.file_names = FileNames()
+        self.faces = EventFaces(runtime)
         self.closing = asyncio.Event()
         """Set when the server stops: open streams and waits end."""
         self.streams = 0

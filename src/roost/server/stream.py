@@ -17,6 +17,7 @@ from roost.events.bus import Subscription
 from roost.events.types import Delta, Event, resync
 from roost.server.directories import Place
 from roost.server.endpoint import Streamed
+from roost.server.faces import View
 from roost.server.service import Service
 from roost.server.waiting import gone, until_first
 
@@ -48,6 +49,7 @@ class EventStream(Streamed):
         *,
         directory: str,
         envelopes: bool,
+        view: View,
         after: str | None,
         abort: Callable[[], None],
     ) -> None:
@@ -56,6 +58,7 @@ class EventStream(Streamed):
         self._abort = abort
         self._directory = directory
         self._envelopes = envelopes
+        self._view: View = view
         self._after = after
         self._heads: dict[str, bytes] = {}
 
@@ -111,8 +114,14 @@ class EventStream(Streamed):
             if head is None:
                 head = await self._head(event)
             if head is not None:
-                frames.append(self._frame(event, head))
+                frames += await self._told(event, head)
         return frames
+
+    async def _told(self, event: Event, head: bytes) -> list[bytes]:
+        if self._view == "actors":
+            return [self._frame(event, head)]
+        faces = await self._service.faces.shown(event)
+        return [self._framed(_kept_id(event) and one.id, one.data, head) for one in faces]
 
     async def _head(self, event: Event) -> bytes | None:
         """How a frame begins for news of a session; None if the client is not to have it."""
@@ -134,13 +143,21 @@ class EventStream(Streamed):
         return place
 
     def _frame(self, event: Event, head: bytes | None = None) -> bytes:
-        """An event as it is sent. Only what the bus can replay after carries an id."""
+        """An event as it is sent."""
         if head is None:
             head = _envelope(Place("", "", served=True)) if self._envelopes else b""
+        return self._framed(_kept_id(event), event.encoded, head)
+
+    def _framed(self, identifier: str | None, data: bytes, head: bytes) -> bytes:
         tail = b"}\n\n" if self._envelopes else b"\n\n"
-        if isinstance(event, Delta) or event.type in _UNKEPT:
-            return b"".join((b"data: ", head, event.encoded, tail))
-        return b"".join((b"id: ", event.id.encode(), b"\ndata: ", head, event.encoded, tail))
+        if identifier is None:
+            return b"".join((b"data: ", head, data, tail))
+        return b"".join((b"id: ", identifier.encode(), b"\ndata: ", head, data, tail))
+
+
+def _kept_id(event: Event) -> str | None:
+    """The id of an event that the bus can go on from."""
+    return None if isinstance(event, Delta) or event.type in _UNKEPT else event.id
 
 
 async def _until(beat: float, news: Subscription) -> list[Event]:

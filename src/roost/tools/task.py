@@ -50,20 +50,28 @@ class TaskTool(Tool[TaskArguments]):
             case "create":
                 summary = _needed(arguments.summary, "summary", "create")
                 parent = arguments.parent_id or None
-                task = await database.write(
-                    lambda tx: store.create(tx, session, summary, parent_id=parent, owner=actor)
+                return await database.write(
+                    lambda tx: _created(
+                        tx, store.create(tx, session, summary, parent_id=parent, owner=actor)
+                    )
                 )
-                return _output(f"Created {_line(task).lstrip()}", task)
             case "rename":
                 summary = _needed(arguments.summary, "summary", "rename")
-                task = await database.write(
-                    lambda tx: store.rename(tx, session, _id(arguments), summary)
+                return await database.write(
+                    lambda tx: _renamed(tx, store.rename(tx, session, _id(arguments), summary))
                 )
-                return _output(_line(task), task)
             case "start" | "block" | "unblock" | "done" | "abandon" | "reopen" as move:
                 return await database.write(lambda tx: _move(tx, session, arguments, move))
             case _:
                 assert_never(arguments.action)
+
+
+def _created(db: Reader, task: Task) -> ToolOutput:
+    return _output(db, f"Created {_line(task).lstrip()}", task)
+
+
+def _renamed(db: Reader, task: Task) -> ToolOutput:
+    return _output(db, _line(task), task)
 
 
 def _move(tx: Transaction, session: str, arguments: TaskArguments, how: Move) -> ToolOutput:
@@ -73,13 +81,13 @@ def _move(tx: Transaction, session: str, arguments: TaskArguments, how: Move) ->
     if how in {"done", "abandon"}:
         following = f"; next: {_line(left[0])}" if left else ""
         words += f"\n{len(left)} not finished{following}"
-    return _output(words, task)
+    return _output(tx, words, task)
 
 
 def _get(db: Reader, session: str, task_id: str) -> ToolOutput:
     task = store.get(db, session, task_id)
     parts = [one for one in store.listed(db, session) if one.id.startswith(f"{task.id}.")]
-    return _output("\n".join(_line(one) for one in (task, *parts)), task)
+    return _output(db, "\n".join(_line(one) for one in (task, *parts)), task)
 
 
 def _list(tasks: list[Task], status: str | None) -> ToolOutput:
@@ -93,9 +101,11 @@ def _list(tasks: list[Task], status: str | None) -> ToolOutput:
     return ToolOutput("\n".join(lines), f"{len(chosen)} tasks", {"count": len(chosen)})
 
 
-def _output(words: str, task: Task) -> ToolOutput:
+def _output(db: Reader, words: str, task: Task) -> ToolOutput:
+    """`todos` is the whole list as it now is, for clients that show it with the call."""
     shown: dict[str, Any] = msgspec.to_builtins(task)
-    return ToolOutput(words, f"{task.id} {task.summary}", {"task": shown})
+    todos: list[Any] = msgspec.to_builtins(store.todo_list(db, task.session_id))
+    return ToolOutput(words, f"{task.id} {task.summary}", {"task": shown, "todos": todos})
 
 
 def _line(task: Task) -> str:

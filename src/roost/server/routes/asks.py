@@ -9,6 +9,8 @@ from roost.core.wire_names import wire_name
 from roost.permissions.asks import Kind, get
 from roost.permissions.models import Reply
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.faces import View
+from roost.server.slices import slice_id
 from roost.sessions import store as sessions
 from roost.tools.contract import Question
 
@@ -78,8 +80,14 @@ async def _waiting(call: Call[NoQuery, None], kind: Kind) -> list[dict[str, Any]
     for ask in await call.service.runtime.asks():
         place = await call.service.directories.place(ask.session_id)
         if ask.kind == kind and place is not None and place.is_shown_in(call.directory):
-            found.append(ask.request)
+            found.append(_shown(ask.request, call.view))
     return found
+
+
+def _shown(request: dict[str, Any], view: View) -> dict[str, Any]:
+    if view == "actors":
+        return request
+    return {**request, "sessionID": slice_id(request["sessionID"], request.get("actorID"))}
 
 
 async def reply_permission(call: Call[NoQuery, PermissionReply]) -> bool:
@@ -91,8 +99,8 @@ async def reply_permission(call: Call[NoQuery, PermissionReply]) -> bool:
 
 async def respond_permission(call: Call[NoQuery, OldReply]) -> bool:
     """Answer a permission request (as older clients do)."""
-    session = await call.session()
-    ask_id = await _served(call, "permissionID", session.id)
+    meant = await call.slice()
+    ask_id = await _served(call, "permissionID", meant.session.id)
     await call.service.runtime.reply_permission(ask_id, call.body.response)
     return True
 

@@ -33,6 +33,7 @@ def _stream(call: Call[NoQuery, None], *, envelopes: bool) -> EventStream:
         service,
         directory=call.directory,
         envelopes=envelopes,
+        view=call.view,
         after=after,
         abort=call.request.scope["state"]["abort"],
     )

@@ -13,7 +13,8 @@ from roost.inbox.changes import withdraw
 from roost.inbox.conversation import Page, find_message
 from roost.server.cursors import ALL_ACTORS, PAGE_LIMIT, decode_cursor, encode_cursor
 from roost.server.endpoint import Call, Endpoint, NoQuery, Reply, endpoint
-from roost.server.wire import MessageView, message_view
+from roost.server.faces import shown_message
+from roost.server.wire import MessageView
 from roost.sessions import transcript
 from roost.sessions.models import Message
 from roost.sessions.parts import KnownPart, Part, is_open, part_type
@@ -31,19 +32,20 @@ class PageQuery(Struct, frozen=True):
 
 async def list_messages(call: Call[PageQuery, None]) -> Reply[list[MessageView]]:
     """The messages of a session, oldest first; older pages by the cursor in `X-Next-Cursor`."""
-    session = await call.session()
+    meant = await call.slice()
     query = call.query
     if query.before is not None and not query.limit:
         raise UsageError("before needs limit")
     before = decode_cursor(query.before) if query.before else None
     page = await call.service.runtime.transcripts.page(
-        session.id,
-        query.agent_id,
+        meant.session.id,
+        meant.actor_id or query.agent_id,
         everybody=query.agent_id == ALL_ACTORS,
         limit=query.limit or None,
         before=before,
     )
-    return Reply(list(map(message_view, page.messages)), _links(call, page))
+    shown = [shown_message(message, call.view) for message in page.messages]
+    return Reply(shown, _links(call, page))
 
 
 def _links(call: Call[PageQuery, None], page: Page) -> dict[str, str]:
@@ -57,9 +59,10 @@ def _links(call: Call[PageQuery, None], page: Page) -> dict[str, str]:
 
 async def get_message(call: Call[NoQuery, None]) -> MessageView:
     """One message."""
-    session = await call.session()
+    meant = await call.slice()
     transcripts = call.service.runtime.transcripts
-    return message_view(await transcripts.message(session.id, call.path["messageID"]))
+    message = await transcripts.message(meant.session.id, call.path["messageID"])
+    return shown_message(message, call.view)
 
 
 async def delete_message(call: Call[NoQuery, None]) -> bool:

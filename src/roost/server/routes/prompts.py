@@ -14,7 +14,9 @@ from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
 from roost.server.commands import CommandBody, command_prompt, model_name
 from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
-from roost.server.prompting import abandon, accept, answer_to, check_ids, leave, queued_message
+from roost.server.faces import shown_message
+from roost.server.prompting import abandon, accept, answer_to, check_ids, leave
+from roost.server.slices import Slice
 from roost.server.waiting import Waiting
 from roost.server.wire import MessageView, message_view
 from roost.sessions.models import Message, MessageTime, ModelName, Session, UserInfo
@@ -22,9 +24,12 @@ from roost.sessions.parts import TextPart
 
 
 class PromptQuery(ActorQuery, frozen=True):
-    """What happens to the turn when the client goes away before its end."""
+    """How a prompt is waited for."""
 
     on_disconnect: Literal["detach", "cancel"] = "detach"
+    """What happens to the turn when the client goes away before its end."""
+    busy: Literal["queue", "refuse"] = "queue"
+    """What happens to a prompt for an actor that is at work."""
 
 
 class PromptAnswer(Waiting[MessageView]):
@@ -34,31 +39,33 @@ class PromptAnswer(Waiting[MessageView]):
 
 
 async def prompt(call: Call[PromptQuery, PromptInput]) -> PromptAnswer:
-    """Prompt an idle actor and wait for its answer.
+    """Prompt an actor and wait for its answer.
 
-    While it takes, a blank comes every ten seconds. A busy actor refuses with 409; the same
-    `messageID` again waits for the same answer.
+    While it takes, a blank comes every ten seconds. A busy actor hears it at its next step, or
+    refuses it with 409 if that is wished; the same `messageID` again waits for the same answer.
     """
-    session = await call.session()
-    return await _waited_for(call, session, call.body)
+    return await _waited_for(call, await call.slice(), call.body)
 
 
 async def _waited_for(
-    call: Call[PromptQuery, Any], session: Session, given: PromptInput, news: tuple[Event, ...] = ()
+    call: Call[PromptQuery, Any], meant: Slice, given: PromptInput, news: tuple[Event, ...] = ()
 ) -> PromptAnswer:
-    runtime = call.service.runtime
-    actor_id = call.query.agent_id
-    accepted = await accept(runtime, session.id, actor_id, given, news)
+    runtime, view = call.service.runtime, call.view
+    session_id, actor_id = meant.session.id, meant.actor_id or call.query.agent_id
+    refuses = call.query.busy == "refuse"
+    accepted = await accept(runtime, session_id, actor_id, given, news, idle_only=refuses)
     message_id = accepted.message_id
 
     async def work() -> MessageView:
         if given.no_reply:
-            return await queued_message(runtime, session.id, message_id)
-        return await answer_to(runtime, session.id, message_id)
+            said = await runtime.transcripts.message(session_id, message_id)
+        else:
+            said = await answer_to(runtime, session_id, message_id)
+        return shown_message(said, view)
 
     async def left() -> None:
         if call.query.on_disconnect == "cancel":
-            await abandon(runtime, session.id, actor_id, message_id)
+            await abandon(runtime, session_id, actor_id, message_id)
 
     return PromptAnswer(call.service, work, left)
 
@@ -68,10 +75,11 @@ async def prompt_async(call: Call[ActorQuery, PromptInput]) -> None:
 
     A busy actor hears it at its next step. Sources that send too many get 429 and `Retry-After`.
     """
-    session = await call.session()
+    meant = await call.slice()
     check_ids(call.body)
     call.count_prompt()
-    await leave(call.service.runtime, session.id, call.query.agent_id, call.body)
+    actor_id = meant.actor_id or call.query.agent_id
+    await leave(call.service.runtime, meant.session.id, actor_id, call.body)
 
 
 async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
@@ -79,10 +87,10 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
 
     `goal` is built in: it gives the session a goal, which is the prompt, too.
     """
-    session = await call.session()
-    body = call.body
+    meant = await call.slice()
+    session, body = meant.session, call.body
     if body.command == goal_command.NAME:
-        return await _goal(call, session, body)
+        return await _goal(call, meant, body)
     project = await call.service.runtime.project_of(session.id)
     known = project.loaded.config.command
     if (command := known.get(body.command)) is None:
@@ -92,14 +100,14 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
     message_id = body.message_id or new_id("message")
     given = command_prompt(command, body, message_id, project.directory)
     event = _executed(session, body, message_id)
-    return await _waited_for(call, session, given, (event,))
+    return await _waited_for(call, meant, given, (event,))
 
 
 async def _goal(
-    call: Call[PromptQuery, CommandBody], session: Session, body: CommandBody
+    call: Call[PromptQuery, CommandBody], meant: Slice, body: CommandBody
 ) -> PromptAnswer:
     """`/goal`: with a condition or to go on it is a prompt; clearing is answered at once."""
-    runtime = call.service.runtime
+    runtime, session = call.service.runtime, meant.session
     message_id = body.message_id or new_id("message")
     event = _executed(session, body, message_id)
     match goal_command.read_arguments(body.arguments):
@@ -116,7 +124,7 @@ async def _goal(
         model=model_name(body.model),
         variant=body.variant,
     )
-    return await _waited_for(call, session, given, (event,))
+    return await _waited_for(call, meant, given, (event,))
 
 
 def _executed(session: Session, body: CommandBody, message_id: str) -> Event:

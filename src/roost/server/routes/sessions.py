@@ -14,6 +14,7 @@ from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
 from roost.permissions.models import Rule
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.slices import as_session, slice_id
 from roost.server.wire import ModelChoice, Stamp
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
@@ -99,9 +100,20 @@ async def list_sessions(call: Call[ListQuery, None]) -> list[Session]:
             limit=query.limit,
         )
 
-    found = await call.service.runtime.database.read(read)
+    database = call.service.runtime.database
+    found = await database.read(read)
     served = [(await call.service.directories.remember(one)).served for one in found]
-    return [one for one, is_served in zip(found, served, strict=True) if is_served]
+    shown = [one for one, is_served in zip(found, served, strict=True) if is_served]
+    if call.view == "actors" or query.roots:
+        return shown
+    slices = await database.read(lambda db: [_slices(db, one) for one in shown])
+    return [*shown, *(one for of_session in slices for one in of_session)]
+
+
+def _slices(db: Reader, session: Session) -> list[Session]:
+    """What is shown as children of a session to clients that know no actors."""
+    found = actors.of_session(db, session.id)
+    return [as_session(session, actor) for actor in found if not actor.fronts]
 
 
 async def create_session(call: Call[NoQuery, NewSessionBody | None]) -> Session:
@@ -129,14 +141,22 @@ async def session_statuses(call: Call[NoQuery, None]) -> dict[str, SessionStatus
     shown: dict[str, SessionStatus] = {}
     for actor in busy:
         place = await call.service.directories.place(actor.session_id)
-        if actor.fronts and place is not None and place.is_shown_in(call.directory):
+        if place is None or not place.is_shown_in(call.directory):
+            continue
+        if actor.fronts:
             shown[actor.session_id] = status_of(actor)
+        elif call.view == "sessions":
+            shown[slice_id(actor.session_id, actor.actor_id)] = status_of(actor)
     return shown
 
 
 async def get_session(call: Call[NoQuery, None]) -> Session:
     """One session."""
-    return await call.session()
+    meant = await call.slice()
+    if meant.actor_id is None:
+        return meant.session
+    actor = await call.service.runtime.named(meant.session.id, meant.actor_id)
+    return as_session(meant.session, actor)
 
 
 async def update_session(call: Call[NoQuery, ChangeBody]) -> Session:
@@ -170,8 +190,16 @@ async def delete_session(call: Call[DeleteQuery, None]) -> bool:
 
 async def list_children(call: Call[NoQuery, None]) -> list[Session]:
     """The sessions that a session started, oldest first."""
-    session = await call.session()
-    return await call.service.runtime.database.read(lambda db: sessions.children(db, session.id))
+    meant = await call.slice()
+    if meant.actor_id is not None:  # slices are all shown below their session
+        return []
+    session, with_slices = meant.session, call.view == "sessions"
+
+    def read(db: Reader) -> list[Session]:
+        slices = _slices(db, session) if with_slices else []
+        return [*slices, *sessions.children(db, session.id)]
+
+    return await call.service.runtime.database.read(read)
 
 
 async def abort_session(call: Call[AbortQuery, None]) -> bool:
@@ -180,11 +208,11 @@ async def abort_session(call: Call[AbortQuery, None]) -> bool:
     Those that it waits for stop with it. What waits in the queue stays there; the news of those
     that go on in the background waits until a person speaks to the actor.
     """
-    session = await call.session()
+    meant = await call.slice()
     query = call.query
     stopped = await call.service.runtime.abort(
-        session.id,
-        actor_id=query.agent_id,
+        meant.session.id,
+        actor_id=meant.actor_id or query.agent_id,
         turn_id=query.turn_id,
         mode=query.mode,
         tree=query.tree,
@@ -193,8 +221,11 @@ async def abort_session(call: Call[AbortQuery, None]) -> bool:
 
 
 async def list_todos(call: Call[NoQuery, None]) -> list[TodoItem]:
-    """The task list of a session, as OpenCode's clients show it."""
-    session = await call.session()
+    """The task list of a session, as OpenCode's clients show it; actors have none of their own."""
+    meant = await call.slice()
+    if meant.actor_id is not None:
+        return []
+    session = meant.session
     return await call.service.runtime.database.read(lambda db: tasks.todo_list(db, session.id))
 
 
