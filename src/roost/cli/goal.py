@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from roost.cli.run.goal_lines import goal_line
+from roost.cli.run.goal_lines import state_line
 from roost.cli.sessions.naming import chosen
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import as_json
@@ -101,14 +101,14 @@ async def _show(database: Database, session: Session, options: GoalOptions) -> i
 
 def _lines(goal: Goal, view: GoalView) -> list[str]:
     look = look_of(sys.stdout, os.environ)
-    lines = [terminal_safe(goal.condition), goal_line(goal, look), ""]
-    return [*lines, *(_verdict(one, look) for one in view.verdicts)]
+    lines = [terminal_safe(goal.condition), state_line(goal, look)]
+    return [*lines, *([""] if view.verdicts else []), *(_verdict(v, look) for v in view.verdicts)]
 
 
 def _verdict(verdict: Verdict, look: Look) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(verdict.created / 1000))
     took = f"{verdict.seconds:.1f} s, {verdict.tokens.total:,} tokens"
-    cost = f", {dollars(verdict.cost)}" if verdict.cost else ""
+    cost = f", ${dollars(verdict.cost)}" if verdict.cost else ""
     said = look.paint(verdict.result, _COLOURS[verdict.result])
     about = look.paint(f"{verdict.model}, {took}{cost}", "dim")
     return f"{when}  {said}: {terminal_safe(verdict.reason)}  {about}"

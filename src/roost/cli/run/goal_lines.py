@@ -3,6 +3,7 @@
 from typing import Final
 
 from roost.cli.terminal import Look
+from roost.core.amounts import counted
 from roost.core.text import cut, terminal_safe
 from roost.goals.models import Cause, Goal, Verdict
 
@@ -27,19 +28,27 @@ def is_told(goal: Goal, verdict: Verdict | None) -> bool:
 def goal_line(goal: Goal, look: Look) -> str:
     """How the goal stands, as one line: `goal: not met yet (1 of 12) - no test was run`."""
     condition = terminal_safe(cut(" ".join(goal.condition.split()), LONGEST))
-    reason = terminal_safe(" ".join(goal.reason.split()))
+    if goal.state == "active" and not goal.reentries:
+        return f"{look.paint('goal:', 'cyan')} {condition}"
+    if goal.state == "cleared":
+        return f"{look.paint('goal: cleared', 'dim')} - {condition}"
+    return f"{look.paint('goal:', 'cyan')} {state_line(goal, look)}"
+
+
+def state_line(goal: Goal, look: Look) -> str:
+    """The state of a goal, and why."""
+    times = f" ({goal.reentries} of {goal.most})" if goal.reentries and goal.most else ""
     match goal.state:
         case "active" if goal.reentries:
-            times = f" ({goal.reentries} of {goal.most})" if goal.most else ""
-            return f"{look.paint('goal: not met yet', 'yellow')}{times} - {reason}"
-        case "active":
-            return f"{look.paint('goal:', 'cyan')} {condition}"
+            said = look.paint("not met yet", "yellow") + times
         case "met":
-            return f"{look.paint('goal: met', 'green')} - {reason}"
+            said = look.paint("met", "green")
+        case "active" | "cleared":
+            said = goal.state
         case "impossible" | "paused":
-            return f"{look.paint(f'goal: {goal.state}', 'red')} - {reason}"
-        case "cleared":
-            return f"{look.paint('goal: cleared', 'dim')} - {condition}"
+            said = look.paint(goal.state, "red")
+    reason = terminal_safe(" ".join(goal.reason.split()))
+    return f"{said} - {reason}" if reason else said
 
 
 def code_of(goal: Goal | None) -> int:
@@ -50,13 +59,17 @@ def code_of(goal: Goal | None) -> int:
 
 
 def unmet_words(goal: Goal) -> str:
-    """Why the goal is not met, for people."""
-    match goal.state:
-        case "impossible":
-            return f"the goal cannot be reached: {goal.reason}"
-        case "paused":
-            return f"the goal is paused: {goal.reason}"
-        case _:
+    """That the goal is not met, for people; the reason stands in its own line."""
+    if goal.state == "impossible":
+        return "the goal cannot be reached"
+    match goal.cause:
+        case "reentries":
+            return f"the goal was not met after {counted(goal.most or 0, 'time')} of going on"
+        case "judge":
+            return "the goal is paused, since its judge gave no verdict"
+        case "limit":
+            return "the goal is paused, since a limit left no room for its judge"
+        case None:
             return "the goal was not judged"
 
 

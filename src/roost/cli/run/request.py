@@ -97,6 +97,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             format=read_format(Path(self.schema)) if self.schema is not None else None,
         )
 
+    def words(self, piped: str) -> list[str]:
+        """The words of the prompt beside what is piped in: the goal where there are no others."""
+        return [self.goal] if self.goal and not self.message and not piped.strip() else self.message
+
     def _goal_in(self, text: str) -> tuple[str, str | None]:
         """The words of the prompt, and the goal that they or `--goal` give."""
         command = goal_command(text)

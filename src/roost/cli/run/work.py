@@ -65,7 +65,7 @@ def work(given: dict[str, Any], piped: PipedInput) -> int:
 def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     options.check()
     environ = dict(os.environ)
-    text = full_prompt(options.message, piped.text())
+    text = full_prompt(options.words(piped.text()), piped.text())
     if isinstance(goal_command(text), ClearGoal):
         return clear_goal(options)
     prompt = options.prompt(text)

@@ -4,6 +4,7 @@ reached, a bounded number of times until a person speaks. Then the goal is pause
 
 from typing import Final, assert_never
 
+from roost.core.amounts import counted
 from roost.core.text import cut
 from roost.goals.models import Cause, Ruling, State
 from roost.sessions.models import AssistantInfo
@@ -30,7 +31,7 @@ WORDS: Final = (
     "what you would have asked a person before still needs to be asked. If the goal cannot be "
     "reached, say so, and why."
 )
-SENT_ON: Final = "not reached after {most} times of going on; the judge still misses: {gap}"
+SENT_ON: Final = "not reached after {times} of going on; the judge still misses: {gap}"
 NO_ROOM: Final = "not judged, since a limit is reached ({what})"
 
 
@@ -81,7 +82,8 @@ def ruling(facts: Facts) -> Ruling | None:
         case "error":
             return _ruling(facts, "paused", verdict.reason, "judge")
         case "gap":
-            words = SENT_ON.format(most=most_reentries(facts), gap=verdict.reason)
+            times = counted(most_reentries(facts), "time")
+            words = SENT_ON.format(times=times, gap=verdict.reason)
             return _ruling(facts, "paused", words, "reentries")
         case "dropped":
             return _ruling(facts, "active", goal.reason)
