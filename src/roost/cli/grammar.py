@@ -9,6 +9,7 @@ from roost.cli.arguments import Argue, log_options, sentence
 from roost.cli.logs.options import log
 from roost.cli.parser import Parser
 from roost.cli.trace.options import trace
+from roost.cli.undo.options import REDO, UNDO, redo, undo
 
 
 class Command(NamedTuple):
@@ -58,6 +59,20 @@ COMMANDS: Final = (
         "roost.cli.goal",
         notes.GOAL,
         ("goals",),
+    ),
+    Command(
+        "undo",
+        "take back the last prompt: what was said, and what was done to files",
+        undo,
+        "roost.cli.undo.undoing",
+        UNDO,
+    ),
+    Command(
+        "redo",
+        "bring back what was taken back",
+        redo,
+        "roost.cli.undo.redoing",
+        REDO,
     ),
     Command(
         "actors",

@@ -198,6 +198,13 @@ def count_from(db: Reader, session_id: str, cut: Cut) -> int:
     return int(row["n"]) if row else 0
 
 
+def ids_from(db: Reader, session_id: str, cut: Cut) -> frozenset[str]:
+    """The messages that are wholly taken back."""
+    first = cut.seq + 1 if cut.part_seq else cut.seq
+    rows = db.all("SELECT id FROM message WHERE session_id = ? AND seq >= ?", (session_id, first))
+    return frozenset(row["id"] for row in rows)
+
+
 class Prompt(Struct, frozen=True):
     """Words of a person in a session."""
 

@@ -23,6 +23,7 @@ from roost.core.errors import NotFoundError
 from roost.core.text import terminal_safe
 from roost.db.transaction import Reader
 from roost.inbox.conversation import read_page
+from roost.sessions import undo_store
 from roost.sessions.export import Exported, encode
 from roost.sessions.models import AssistantInfo, Message, Session, UserInfo
 from roost.sessions.parts import (
@@ -66,6 +67,14 @@ class _Found(Struct, frozen=True):
     more: bool
     """There are older messages."""
     state: State
+    taken_back: frozenset[str] = frozenset()
+    """Ids of those that `roost undo` has taken back."""
+
+    def state_of(self, message: Message) -> str:
+        """What a message is, if not simply said."""
+        if message.info.id in self.queued:
+            return "queued"
+        return "taken back" if message.info.id in self.taken_back else ""
 
 
 def execute(given: dict[str, Any]) -> int:
@@ -91,7 +100,8 @@ def _as_json(found: _Found) -> str:
     """The messages in the shape of an export, with what the list above them says."""
     document = Exported(found.session, tuple(found.messages))
     shown = {**msgspec.json.decode(encode(document)), "state": found.state, "older": found.more}
-    return as_json({**shown, "queued": sorted(found.queued)})
+    ids = {"queued": sorted(found.queued), "takenBack": sorted(found.taken_back)}
+    return as_json({**shown, **ids})
 
 
 def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
@@ -106,7 +116,9 @@ def _find(db: Reader, options: ShowOptions, watch: Watch) -> _Found:
         ) from error
     page = read_page(db, session.id, actor.actor_id, limit=options.max_count)
     state = watch.state_of(db, actor)
-    return _Found(session, page.messages, page.queued, page.before is not None, state)
+    undone = undo_store.find(db, session.id)
+    gone = undo_store.ids_from(db, session.id, undone.cut) if undone else frozenset[str]()
+    return _Found(session, page.messages, page.queued, page.before is not None, state, gone)
 
 
 def _place_line(found: _Found) -> str:
@@ -132,7 +144,7 @@ class _Writer:
         if found.more:
             lines.append(look.paint("… older messages; -n shows more of them", "dim"))
         for message in found.messages:
-            lines += self._message(message, "queued" if message.info.id in found.queued else "")
+            lines += self._message(message, found.state_of(message))
         return lines
 
     def _message(self, message: Message, state: str = "") -> list[str]:
