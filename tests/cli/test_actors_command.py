@@ -223,7 +223,7 @@ def test_mail_is_listed_and_taken_back_until_it_was_heard(user: User, model: Scr
     assert head.split() == ["ID", "SAID", "FROM", "TO", "KIND", "STATE", "WORDS"]
     assert first.split()[-5:] == ["you", "main", "prompt", "delivered", "go"]
     assert second.split()[-4:] == ["prompt", "queued", "forget", "it"]
-    taken = user.call("inbox", "withdraw", identifier)
+    taken = user.call("inbox", "withdraw", identifier[4:16])
     assert (taken.code, taken.out) == (0, "taken back: forget it\n")
     again = user.call("inbox", "withdraw", identifier)
     assert (again.code, again.out) == (0, f"{identifier} was taken back before: forget it\n")

@@ -235,7 +235,9 @@ def inbox(parser: Parser) -> None:
     send.add_argument("text", metavar="TEXT", help="what to say; - reads it from stdin")
     send.add_argument("--actor", metavar="NAME", help="to whom (default: the first actor)")
     withdraw = add("withdraw", "take back what nobody has heard yet", notes.WITHDRAWN)
-    withdraw.add_argument("id", metavar="ID", help="the id that `list` and `send` show")
+    withdraw.add_argument(
+        "id", metavar="ID", help="the id that `list` and `send` show, or the beginning of it"
+    )
     for action in (send, withdraw):
         formats(action)
         log_options(action)

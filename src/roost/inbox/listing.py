@@ -32,6 +32,16 @@ def listed(
     return [row for raw in reversed(rows) if (row := readable(raw)) is not None]
 
 
+def beginning_with(db: Reader, start: str, limit: int) -> list[InboxRow]:
+    """At most `limit` rows whose id begins with `start`, those that wait and the newest first."""
+    rows = db.all(
+        "SELECT * FROM inbox WHERE substr(id, 1, ?) = ?"
+        " ORDER BY state = 'queued' DESC, seq DESC LIMIT ?",
+        (len(start), start, limit),
+    )
+    return [row for raw in rows if (row := readable(raw)) is not None]
+
+
 def count(
     db: Reader, session_id: str, *, actor_id: str | None = None, state: State | None = None
 ) -> int:

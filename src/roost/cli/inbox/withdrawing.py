@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from roost.actors.unheard import withdraw
 from roost.cli.inbox.listing import words_of
+from roost.cli.inbox.naming import named_message
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import as_json
 from roost.core.errors import ConflictError
 from roost.core.text import cut, terminal_safe
 from roost.db.transaction import Transaction
-from roost.inbox import store as inbox
 from roost.inbox.models import InboxRow, State
 
 _SHOWN: Final = 60
@@ -49,7 +49,7 @@ async def _withdraw(home: Home, options: WithdrawOptions) -> int:
 
 def _take_back(tx: Transaction, inbox_id: str) -> tuple[InboxRow, bool]:
     """The message, and whether it was taken back just now."""
-    row = inbox.get(tx, inbox_id)
+    row = named_message(tx, inbox_id)
     if row.state == "rejected":
         return row, False
     if words := _TOO_LATE.get(row.state):
