@@ -45,16 +45,6 @@ async def begin(place: ServerPlace) -> tuple[str, str]:
         return session.id, request["id"]
 
 
-async def allow(place: ServerPlace, request: str) -> None:
-    async with Client(place) as client:
-        await client.reply_permission(request, "once")
-
-
-async def say(place: ServerPlace, request: str, word: str) -> None:
-    async with Client(place) as client:
-        await client.reply_question(request, [[word]])
-
-
 def test_a_run_says_that_a_person_is_waited_for_and_how_to_answer(
     user: User, model: ScriptedModel, place: ServerPlace
 ) -> None:
@@ -62,13 +52,15 @@ def test_a_run_says_that_a_person_is_waited_for_and_how_to_answer(
     session, request = asyncio.run(begin(place))
     process = user.start("run", "-s", session, "and tell me")
     assert process.stderr is not None
-    shown = read_until(process.stderr, request)
-    assert "? main waits for a person: running `touch made.txt` needs approval\n" in shown
-    assert "answer it in another terminal: roost requests" in shown
-    asyncio.run(allow(place, request))
+    shown = read_until(process.stderr, "(or deny)")
+    assert "? main waits for permission: running `touch made.txt`\n" in shown
+    told = shown.partition("  in another terminal: roost ")[2].partition(" (or deny)")[0]
+    assert told == f"requests allow {request}"
+    answered = user.run(*told.split())
+    assert answered.code == 0, answered.err
     done = ended(process)
     assert done.code == 0, done.err
-    assert "waits for a person" not in done.err
+    assert "waits for permission" not in done.err
     assert done.out == "It is made.\n"
     assert (user.folder / "made.txt").exists()
 
@@ -80,8 +72,10 @@ def test_json_lines_hold_the_request_and_a_question_is_told_in_its_words(
     session, request = asyncio.run(begin(place))
     process = user.start("run", "--format", "json", "-s", session, "go on")
     assert process.stderr is not None
-    assert "? main waits for a person: Which colour?\n" in read_until(process.stderr, request)
-    asyncio.run(say(place, request, "blue"))
+    shown = read_until(process.stderr, '"..."')
+    assert "? main asks: Which colour?\n" in shown
+    assert f"roost requests answer {request} " in shown
+    assert user.run("requests", "answer", request, "blue").code == 0
     done = ended(process)
     assert done.code == 0, done.err
     (line,) = (one for one in done.lines if one["type"] == "request")
