@@ -193,7 +193,25 @@ class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     queued: Positive | None = None
     """Mail that nobody reads: it expires then, and its sender is told."""
     outputs: Positive | None = 7
-    """Tool outputs that were spilled to files. Of the user's own configuration alone."""
+    """Tool outputs that were spilled to files. Of the user's own configuration alone, like
+    `snapshots`."""
+    snapshots: Positive | None = 30
+    """What undo needs of a session, since that was last used."""
+
+
+class OtlpConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A receiver of OTLP over HTTP. What is left open, the variables `OTEL_EXPORTER_OTLP_*` say."""
+
+    endpoint: str | None = None
+    """Its address without `/v1/traces`, for example `http://localhost:4318`."""
+    headers: dict[str, str] = {}
+
+
+class TelemetryConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where numbers about turns are sent; nothing is sent unless this or a variable says so."""
+
+    otlp: OtlpConfig | bool | None = None
+    """None: only where a variable names a receiver; false: not even there."""
 
 
 class ModelGroup(Struct, frozen=True, forbid_unknown_fields=True):
@@ -257,6 +275,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     memory: MemoryConfig = MemoryConfig()
     goal: GoalConfig = GoalConfig()
     retention: RetentionConfig = RetentionConfig()
+    telemetry: TelemetryConfig = TelemetryConfig()
+    """Of the folder that a process begins in, since it counts all that the process does."""
     keybinds: Any = None
     """Not read, nor are `theme` and `tui`."""
     theme: Any = None

@@ -1,4 +1,4 @@
-"""Keeps no longer than the configuration says: old mail, sessions and outputs.
+"""Keeps no longer than the configuration says: old mail, sessions, outputs and snapshots.
 
 A process that lives long looks once an hour. What a directory's configuration says holds for the
 sessions of that directory; where it cannot be read, the user's own configuration does.
@@ -24,12 +24,17 @@ from roost.db.transaction import Transaction
 from roost.inbox import aged as inbox_aged
 from roost.runtime.project import Projects
 from roost.sessions import aged as sessions_aged
+from roost.sessions import undo_store
 from roost.tools.output import Keep, sweep
+from roost.workspace.snapshot_prune import prune
+from roost.workspace.snapshots import KEPT_FOR, store_of
 
 logger = logging.getLogger(__name__)
 EVERY_SECONDS: Final = 3_600
 LOOK_SECONDS: Final = 300.0
 """How often it is seen whether any process has looked within the last hour."""
+PRUNE_SECONDS: Final = 20.0
+"""How long the snapshots of one project are looked through at most; the next look goes on."""
 ROWS: Final = 200
 """Rows that one transaction changes: nobody waits long for it."""
 _DAY: Final = 24 * 3_600
@@ -83,6 +88,18 @@ class Retention:
         if own.outputs is not None:
             keep = Keep(seconds=own.outputs * _DAY)
             await asyncio.to_thread(sweep, self._paths.data / "outputs", keep)
+        if own.snapshots is not None:
+            await self._snapshots(now_ms() - own.snapshots * _DAY * 1000)
+
+    async def _snapshots(self, since: int) -> None:
+        """Remove what no session needs that was used since then, and nobody asked for lately."""
+        stores = self._paths.data / "snapshots"
+        for project_id in await asyncio.to_thread(_names_in, stores):
+            needed = await self._database.read(
+                lambda db, one=project_id: undo_store.snapshots_named(db, one, since)
+            )
+            store = store_of(self._paths.data, project_id)
+            await asyncio.to_thread(prune, store, needed, KEPT_FOR, PRUNE_SECONDS)
 
     async def _config_of(self, directory: Path) -> Config:
         for place in (directory, self._paths.data):
@@ -130,3 +147,10 @@ class Retention:
             ]
             if not any(removed):
                 return
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(one.name for one in folder.iterdir() if one.is_dir())
+    except OSError:
+        return []

@@ -2,7 +2,9 @@
 what state a revert is in, and taking the messages out for good.
 """
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
@@ -50,6 +52,7 @@ class UndoState(Struct, frozen=True, kw_only=True):
     """Files are set back, and not only the conversation."""
 
 
+_ID: Final = re.compile(r"[0-9a-f]{40}")
 _decoder: Final = msgspec.json.Decoder(UndoState)
 
 
@@ -264,29 +267,6 @@ def remove_from(tx: Transaction, session_id: str, cut: Cut) -> Removed:
     return Removed(tuple(row["id"] for row in rows), frozenset(gone - {MAIN, session_id}))
 
 
-def snapshots_named(db: Reader, project_id: str, since: int) -> set[str]:
-    """The snapshots that sessions of a project which were used since then still need."""
-    rows = db.all(
-        "SELECT p.data FROM part p JOIN session s ON s.id = p.session_id"
-        " WHERE p.type = 'patch' AND s.project_id = ? AND s.updated >= ?",
-        (project_id, since),
-    )
-    named: set[str] = set()
-    for row in rows:
-        patch = msgspec.json.decode(row["data"], type=_Ends)
-        named |= {one for one in (patch.hash, patch.after) if one}
-    states = db.all(
-        "SELECT u.session_id FROM undo u JOIN session s ON s.id = u.session_id"
-        " WHERE s.project_id = ?",
-        (project_id,),
-    )
-    for row in states:
-        state = find(db, row["session_id"])
-        for one in state.undos if state else ():
-            named |= {one.before, one.after}
-    return named
-
-
 class _Ends(Struct):
     """What a patch part names."""
 
@@ -294,6 +274,25 @@ class _Ends(Struct):
     after: str | None = None
 
 
-def projects(db: Reader) -> set[str]:
-    """Every project that has sessions."""
-    return {row["project_id"] for row in db.all("SELECT DISTINCT project_id FROM session")}
+def snapshots_named(db: Reader, project_id: str, since: int) -> frozenset[str]:
+    """The snapshots that undo needs for the sessions of a project which were used since then."""
+    rows = db.all(
+        "SELECT p.data FROM part p JOIN session s ON s.id = p.session_id"
+        " WHERE p.type = 'patch' AND s.project_id = ? AND s.updated >= ?",
+        (project_id, since),
+    )
+    named: set[str] = set()
+    for row in rows:
+        with suppress(msgspec.MsgspecError):
+            patch = msgspec.json.decode(row["data"], type=_Ends)
+            named |= {patch.hash, patch.after or ""}
+    states = db.all(
+        "SELECT u.session_id FROM undo u JOIN session s ON s.id = u.session_id"
+        " WHERE s.project_id = ? AND s.updated >= ?",
+        (project_id, since),
+    )
+    for row in states:
+        state = find(db, row["session_id"])
+        for one in state.undos if state else ():
+            named |= {one.before, one.after}
+    return frozenset(one for one in named if _ID.fullmatch(one))
