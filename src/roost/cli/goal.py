@@ -110,8 +110,8 @@ def _verdict(verdict: Verdict, look: Look) -> str:
     took = f"{verdict.seconds:.1f} s, {verdict.tokens.total:,} tokens"
     cost = f", ${dollars(verdict.cost)}" if verdict.cost else ""
     said = look.paint(verdict.result, _COLOURS[verdict.result])
-    about = look.paint(f"{verdict.model}, {took}{cost}", "dim")
-    return f"{when}  {said}: {terminal_safe(verdict.reason)}  {about}"
+    about = look.paint(f"{verdict.model}, {took}{cost}", "dim") if verdict.model else ""
+    return f"{when}  {said}: {terminal_safe(verdict.reason)}  {about}".rstrip()
 
 
 def _resume(given: dict[str, Any], options: GoalOptions) -> int:

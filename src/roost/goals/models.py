@@ -49,7 +49,7 @@ class Verdict(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     reason: str
     """What is missing, or why; in the judge's words, or in ours where it gave none."""
     model: str
-    """`provider/model` of the judge."""
+    """`provider/model` of the judge; empty: none could be called."""
     turn_id: str
     message_id: str
     """The step that was to end the turn."""

@@ -133,7 +133,7 @@ def _verdict(
         goal_id=goal.id,
         result=said.result,
         reason=clean(said.reason),
-        model=call.model.ref if call else facts.model.ref,
+        model=call.model.ref if call else "",
         turn_id=memory.claim.turn.id,
         message_id=facts.last.info.id if facts.last else "",
         created=now_ms(),
