@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
+from urllib.parse import unquote
 
-from roost.config.models import Config
+from roost.config.models import Config, OtlpConfig
 
 MASK: Final = "[redacted]"
 _NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+_HEADERS: Final = re.compile(r"OTEL_EXPORTER_OTLP_(?:\w+_)?HEADERS")
 _SHORTEST: Final = 8
 """A shorter value is no secret, and hiding it would hide ordinary words."""
 _SHAPES: Final = re.compile(
@@ -20,12 +22,21 @@ _SHAPES: Final = re.compile(
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """The values of all variables whose name says that they are secret."""
-    return _long(value for name, value in environ.items() if _NAME.search(name))
+    """The values of all variables whose name says that they are secret, and the headers in those
+    of OpenTelemetry.
+    """
+    found = [value for name, value in environ.items() if _NAME.search(name)]
+    for name, value in environ.items():
+        if _HEADERS.fullmatch(name):
+            pairs = [pair.partition("=")[2].strip() for pair in value.split(",")]
+            found += [value, *pairs, *map(unquote, pairs)]
+    return _long(found)
 
 
 def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
-    """The keys and headers of the configured providers, and the variables that carry keys."""
+    """The keys and headers of the configured providers and of the receiver of telemetry, and the
+    variables that carry keys.
+    """
     found: list[str] = []
     for provider in config.provider.values():
         options = provider.settings
@@ -33,6 +44,8 @@ def secrets_of(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
         found += [environ.get(name, "") for name in provider.env]
         for model in provider.models.values():
             found += model.headers.values()
+    if isinstance(otlp := config.telemetry.otlp, OtlpConfig):
+        found += otlp.headers.values()
     return _long(found)
 
 

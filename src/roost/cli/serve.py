@@ -13,6 +13,7 @@ from roost.cli.failures import tell
 from roost.cli.folders import working_folder
 from roost.cli.secrets import secrets_of
 from roost.cli.storage import Home, run_at_home
+from roost.cli.telemetry import send_telemetry
 from roost.cli.trusting import load_config, withheld_words
 from roost.config.models import ServerConfig
 from roost.core.errors import UsageError
@@ -72,6 +73,7 @@ async def _serve(home: Home, options: ServeOptions) -> int:
         for note in (*runtime.database.notes, *loaded.warnings, withheld_words(loaded)):
             if note:
                 tell(terminal_safe(note) + "\n")
+        send_telemetry(runtime, loaded.config, home.environ, lambda words: tell(f"note: {words}\n"))
         await serve(runtime, settings, lambda place: _announce(place, folders[0]))
     return 0
 

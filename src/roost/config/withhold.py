@@ -29,6 +29,7 @@ _REASONS: Final = {
     "snapshot": "it switches undo off",
     "share": "it publishes the conversation",
     "limits": "it decides what a turn may cost",
+    "telemetry": "it sends numbers about your work elsewhere",
     "goal": "it decides where your code is sent and what that costs",
 }
 _OTHER: Final = "it changes how Roost works"

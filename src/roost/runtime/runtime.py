@@ -100,6 +100,7 @@ class Runtime:
             finally:
                 await runtime._titles.close()
                 await runtime.scheduler.close()
+                await runtime.watch.close()
                 await runtime.worlds.close()
                 in_order = runtime.scheduler.in_order
         finally:

@@ -78,6 +78,9 @@ class TurnLog:
             error=turn.error.name if turn.error is not None else None,
         )
 
+    async def close(self) -> None:
+        """Nothing: each line is written at once."""
+
 
 def _since(began: int, moment: int | None) -> int | None:
     return None if moment is None else max(0, moment - began)

@@ -73,6 +73,10 @@ class Observer(Protocol):
         """It ended, or is not ours any more."""
         ...
 
+    async def close(self) -> None:
+        """Nothing more follows. It may take a bounded time."""
+        ...
+
 
 Place = tuple[str, str | None]
 """A session and an actor, as messages name them."""
@@ -104,6 +108,11 @@ class TurnWatch:
     def add(self, observer: Observer) -> None:
         """Tell `observer` of what happens from now on."""
         self._observers.append(observer)
+
+    async def close(self) -> None:
+        """Let the observers end what they do; all turns have ended."""
+        for observer in self._observers:
+            await observer.close()
 
     @asynccontextmanager
     async def watching(self, claim: Claim) -> AsyncGenerator[None]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
+from roost.cli.failures import tell
 from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
 from roost.cli.run.follow import Followed, Follower
@@ -24,6 +25,7 @@ from roost.cli.run.sightings import Judged, Piece, Sighting, Warned
 from roost.cli.run.stopping import Stop, stopping
 from roost.cli.secrets import secrets_in, secrets_of
 from roost.cli.storage import tell_notes
+from roost.cli.telemetry import send_telemetry
 from roost.cli.trusting import trust, withheld_words
 from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
@@ -49,6 +51,8 @@ class _Begun(Struct, frozen=True):
     log: Log
     last: LastWords
     notes: tuple[str, ...] = ()
+    late: list[str] = []
+    """What is to be told when all else was."""
 
 
 def work(given: dict[str, Any], piped: PipedInput) -> int:
@@ -89,6 +93,8 @@ async def _run(begun: _Begun) -> int:
         except Exception as error:
             last.fail(error)  # while a signal cannot come in between
             raise
+        finally:
+            tell("".join(f"note: {words}\n" for words in begun.late))
     logger.info("ended: %s, exit code %d", end.outcome, end.code)
     return end.code
 
@@ -160,6 +166,7 @@ async def _notes(runtime: Runtime, session: Session, begun: _Begun) -> list[str]
     loaded = (await runtime.project_of(session.id)).loaded
     begun.log.hide(secrets_of(loaded.config, begun.environ))
     begun.log.use_level(loaded.config.log_level)
+    send_telemetry(runtime, loaded.config, begun.environ, begun.late.append)
     notes = [*begun.notes, *runtime.database.notes, *loaded.warnings, withheld_words(loaded)]
     notes.append(f"this session is damaged: {session.damage}" if session.damage else "")
     return list(dict.fromkeys(filter(None, notes)))
