@@ -29,13 +29,13 @@ def row(user: User, name: str) -> list[str]:
 def test_agents_are_listed_with_what_they_may_do(user: User) -> None:
     done = user.call("agents")
     assert (done.code, done.out.splitlines()[0].split()) == (
-        0, ["AGENT", "MODE", "MODEL", "FROM", "MAY", "WHAT"],
+        0, ["AGENT", "MODE", "FROM", "MAY", "WHAT"],
     )  # fmt: skip
-    assert row(user, "build")[:8] == [
-        "build", "primary", "default", "built", "in", "edit,", "run?,", "fetch?",
+    assert row(user, "build")[:7] == [
+        "build", "primary", "built", "in", "edit,", "run?,", "fetch?",
     ]  # fmt: skip
-    assert row(user, "explore")[:7] == [
-        "explore", "subagent", "default", "built", "in", "run~,", "fetch?",
+    assert row(user, "explore")[:6] == [
+        "explore", "subagent", "built", "in", "run~,", "fetch?",
     ]  # fmt: skip
     assert "?: asked about first" in done.err
     assert "~: only commands that change nothing" in done.err
@@ -93,7 +93,7 @@ def test_agents_of_a_repository_wait_for_trust(user: User) -> None:
     assert "local" not in waiting.out
     assert "not in force until you trust them (agent)" in waiting.err
     assert user.call("config", "trust").code == 0
-    assert row(user, "local")[:4] == ["local", "all", "default", "project"]
+    assert row(user, "local")[:3] == ["local", "all", "project"]
     assert str(page) in user.call("agents", "show", "local").out
     elsewhere = user.folder.parent / "elsewhere"
     elsewhere.mkdir()

@@ -16,6 +16,7 @@ from roost.cli.trusting import withheld_words
 from roost.core.text import terminal_safe
 
 HEAD: Final = ["AGENT", "MODE", "MODEL", "FROM", "MAY", "WHAT"]
+_MODEL: Final = HEAD.index("MODEL")
 _LEGEND: Final = {
     ASKS: f"{ASKS}: asked about first, where no rule of yours allows it",
     READS: f"{READS}: only commands that change nothing",
@@ -42,10 +43,12 @@ async def _list(home: Home, options: ListOptions) -> int:
     if options.format == "json":
         print(as_json([one.details() for one in shown]))
         return 0
-    rows = [_row(one) for one in shown if not one.agent.hidden]
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    print("\n".join(table([HEAD, *rows], width)))
+    rows = [HEAD, *(_row(one) for one in shown if not one.agent.hidden)]
     marks = "".join(row[HEAD.index("MAY")] for row in rows)
+    if not any(one.agent.model for one in shown):
+        rows = [[*row[:_MODEL], *row[_MODEL + 1 :]] for row in rows]
+    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    print("\n".join(table(rows, width)))
     tell("".join(f"{words}\n" for mark, words in _LEGEND.items() if mark in marks))
     if words := withheld_words(loaded):
         tell(terminal_safe(f"note: {words}\n"))
