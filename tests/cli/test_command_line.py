@@ -46,7 +46,7 @@ def test_run_help_tells_every_exit_code(capsys: pytest.CaptureFixture[str]) -> N
         (["run", "--time-limit", "0", "x"], "'0' is not a number above 0"),
         (["run", "--time-limit", "nan", "x"], "'nan' is not a number above 0"),
         (["run", "--max-steps", "-1", "x"], "--max-steps"),
-        (["run", "-c", "-s", "ses_1", "x"], "not allowed with"),
+        (["run", "-c", "-s", "ses_1", "x"], "-s/--session and -c/--continue exclude each other"),
         (["serve", "--port", "70000"], "'70000' is not a port"),
         (["sessions", "lst"], "`roost sessions` has no action lst"),
         (["sessions", "lst"], "Did you mean `list`?"),

@@ -164,6 +164,7 @@ def test_a_prompt_that_says_nothing_is_wrong_usage(user: User, words: list[str])
         (["--agent", "zebra"], "there is no agent 'zebra'"),
         (["--agent", "explore"], "'explore' is a subagent and cannot be talked to"),
         (["-s", "ses_0"], "there is no session ses_0"),
+        (["-s", ""], "--session names none"),
         (["-c"], "there is no session of"),
         (["-f", "gone.txt"], "gone.txt cannot be attached"),
         (["--dir", "gone"], "gone is not a folder"),
@@ -183,6 +184,23 @@ def test_what_cannot_be_meant_ends_with_2_and_leaves_no_session(
     assert "Traceback" not in done.err
     listed = user.call("sessions", "list", "--all", "--format", "json")
     assert listed.out.strip() == "[]"
+
+
+def test_a_session_that_is_not_there_is_told_with_those_that_may_be_meant(
+    user: User, model: ScriptedModel
+) -> None:
+    model.use(lambda _: reply("fine"))
+    session = user.run("run", "--format", "json", "--title", "the parser", "go").result["session"]
+    line = f"{session}  the parser"
+    mistyped = session[:10] + "x" + session[11:]
+    for word in (mistyped, mistyped.removeprefix("ses_"), "parser"):
+        done = user.run("run", "-s", word, "go on")
+        assert done.code == 2
+        assert f"there is no session {word}\n  Did you mean one of these?\n  {line}\n" in done.err
+    done = user.run("run", "-s", session, "--dir", str(user.home), "go on")
+    assert done.code == 2
+    assert f"{session} works in {user.folder}" in done.err
+    assert user.run("run", "-s", session, "--dir", ".", "go on").code == 0
 
 
 @pytest.mark.parametrize("agent", ["zebra", "explore"])

@@ -11,6 +11,7 @@ LOG_OPTIONS: Final = ("print_logs", "log_level", "log_format")
 """What every command and action takes. It stands in the help, and not in its first line."""
 _UNSAID: Final = {"help", *LOG_OPTIONS}
 _CHOICE: Final = re.compile(r"invalid choice: '?(?P<word>[^']*)'? \(choose from (?P<all>.*)\)")
+_BOTH: Final = re.compile(r"argument (?P<one>\S+): not allowed with argument (?P<other>\S+)")
 ACTION: Final = "[ACTION]"
 """Stands for the actions of a command, of which one may be chosen."""
 
@@ -61,6 +62,9 @@ class Parser(argparse.ArgumentParser):
             guess = near_match(choice["word"], known)
             message = f"`{self.prog}` has no action {choice['word']}"
             raise UsageError(message, hint=f"{guess}There are: {', '.join(known)}.")
+        if two := _BOTH.fullmatch(message):
+            words = f"{two['one']} and {two['other']} exclude each other"
+            raise UsageError(words, hint=f"Give one of them. See `{self.prog} --help`.")
         raise UsageError(message, hint=f"{self._guess(message)}See `{self.prog} --help`.")
 
     def _guess(self, message: str) -> str:

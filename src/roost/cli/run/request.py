@@ -67,6 +67,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             raise UsageError(
                 "--title is for a new session", hint="Leave it out with --continue and --session."
             )
+        if self.session == "":
+            raise UsageError("--session names none", hint="`roost sessions list` shows their ids.")
 
     def settings(self, environment: Mapping[str, str]) -> Settings:
         """How the runtime is to run."""
@@ -118,14 +120,26 @@ async def open_session(runtime: Runtime, options: RunOptions) -> Session:
     """
     if (word := options.session) is not None:
         try:
-            return await runtime.database.read(lambda db: named(db, word))
+            found = await runtime.database.read(lambda db: named(db, word))
         except NotFoundError as error:
             raise UsageError(error.message, hint=error.hint) from error
+        if options.dir is not None:
+            _check_folder(found, options.directory)
+        return found
     if options.continue_:
         return await _last_session(runtime, options.directory)
     return await runtime.create_session(
         options.directory, title=options.title or "", agent=options.agent
     )
+
+
+def _check_folder(session: Session, folder: Path) -> None:
+    """Raise `UsageError` for a session that works elsewhere."""
+    if folder.resolve() != Path(session.directory).resolve():
+        raise UsageError(
+            f"{session.id} works in {session.directory}",
+            hint="Leave --dir out to go on there, or --session to begin a new one in --dir.",
+        )
 
 
 async def _last_session(runtime: Runtime, directory: Path) -> Session:

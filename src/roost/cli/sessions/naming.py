@@ -5,7 +5,7 @@ from typing import Final
 
 from roost.cli.folders import working_folder
 from roost.core.errors import NotFoundError, UsageError
-from roost.core.text import terminal_safe
+from roost.core.text import echo, terminal_safe
 from roost.db.transaction import Reader
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
@@ -14,6 +14,9 @@ PREFIX: Final = "ses_"
 SHORTEST: Final = 4
 """Characters after `ses_` that the beginning of an id needs: fewer name a session by accident."""
 _SHOWN: Final = 5
+_ALIKE: Final = 0.85
+_LOOKED: Final = 200
+"""Sessions among which a name is looked for that is much like the given one."""
 
 
 def named(db: Reader, word: str) -> Session:
@@ -25,19 +28,43 @@ def named(db: Reader, word: str) -> Session:
         return session
     start = word if word.startswith(PREFIX) else PREFIX + word
     if len(start) < len(PREFIX) + SHORTEST:
-        return sessions.get(db, word)
+        raise _unknown(db, word)
     found = sessions.beginning_with(db, start, _SHOWN + 1)
     if not found:
-        return sessions.get(db, word)
+        raise _unknown(db, word)
     if len(found) > 1:
         raise UsageError(f"several sessions begin with {word}", hint=_choices(found))
     return found[0]
 
 
 def _choices(found: list[Session]) -> str:
-    lines = [f"{one.id}  {terminal_safe(one.title)}" for one in found[:_SHOWN]]
     more = ["…"] if len(found) > _SHOWN else []
-    return "\n".join(["Give more of the id:", *lines, *more])
+    return "\n".join(["Give more of the id:", *_lines(found[:_SHOWN]), *more])
+
+
+def _lines(found: list[Session]) -> list[str]:
+    return [f"{one.id}  {terminal_safe(one.title)}" for one in found]
+
+
+def _unknown(db: Reader, word: str) -> NotFoundError:
+    """The error for an id that names no session, with those that may have been meant."""
+    near = _near(word, sessions.listed(db, limit=_LOOKED))
+    meant = ["Did you mean one of these?", *_lines(near)] if near else []
+    hint = "\n".join([*meant, "`roost sessions list --all` lists all."])
+    return NotFoundError(f"there is no session {echo(word) or 'without a name'}", hint=hint)
+
+
+def _near(word: str, recent: list[Session]) -> list[Session]:
+    """Sessions whose id begins much like `word`, and those with `word` in their title."""
+    import difflib  # only when something was mistyped
+
+    if len(word.removeprefix(PREFIX)) < SHORTEST:
+        return []
+    start = word if word.startswith(PREFIX) else PREFIX + word
+    ids = {one.id[: len(start)]: one for one in reversed(recent)}
+    alike = [ids[one] for one in difflib.get_close_matches(start, ids, cutoff=_ALIKE)]
+    titled = [one for one in recent if word.lower() in one.title.lower() and one not in alike]
+    return [*alike, *titled][:_SHOWN]
 
 
 def last_of(db: Reader, folder: Path) -> Session:
