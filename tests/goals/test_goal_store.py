@@ -155,6 +155,15 @@ def test_a_goal_goes_with_its_session(stage: Stage) -> None:
     assert stage.read(lambda db: goals.find(db, stage.session_id)) is None
 
 
+def test_a_damaged_verdict_still_says_what_it_said(stage: Stage) -> None:
+    goal = give(stage)
+    ruled(stage, verdict(goal))
+    stage.connection.execute("UPDATE goal_verdict SET tokens = '{broken'")
+    (kept,) = stage.read(lambda db: goals.verdicts(db, goal.id))
+    assert (kept.reason, kept.tokens) == ("no test was run", Tokens())
+    assert stage.read(lambda db: goals.judged_since(db, [stage.session_id], 0)).cost == 0.25
+
+
 def test_a_damaged_summary_is_not_shown_and_the_goal_stands(stage: Stage) -> None:
     goal = give(stage)
     stage.connection.execute("UPDATE session SET goal = '{broken'")

@@ -442,7 +442,27 @@ def test_nobody_is_judged_while_children_are_at_work(tmp_path: Path) -> None:
     play(tmp_path, family, check)
 
 
-# Answers in a format, and hooks
+# Hooks, and answers in a format
+
+
+def test_hooks_are_asked_before_the_judge_and_again_after_a_gap(tmp_path: Path) -> None:
+    court = Court(["Done."] * 3, [GAP, MET])
+    told = tmp_path / "told"
+    command = (
+        f"echo x >> {told}; test -s {told}.once || {{ echo x > {told}.once; echo no >&2; exit 2; }}"
+    )
+    hook = {"on": "actor.pre_stop", "command": command, "matcher": {"agent": ["build"]}}
+
+    async def check(stage: Served, client: Client) -> None:
+        session = await work(stage)
+        assert (await goal_of(client, session)).state == "met"
+        assert len(court.heard["judge"]) == 2
+        assert "no" in court.told(1)
+        assert "no test was run" in court.told(2)
+        assert told.read_text() == "x\n" * 3
+
+    play(tmp_path, court, check, {"hook": {"mine": hook}})
+
 
 FORMAT = {
     "type": "json_schema",

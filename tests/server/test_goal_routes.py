@@ -9,7 +9,7 @@ from server_stage import Served, served, text_of
 
 from roost.client.client import Client
 from roost.core.errors import ConflictError, NotFoundError, UsageError
-from scripted_model.scenario import Barrier, Text
+from scripted_model.scenario import Barrier, Call, Text
 
 Check = Callable[[Served, Client], Awaitable[None]]
 
@@ -175,6 +175,24 @@ def test_the_command_goes_on_with_a_goal_and_says_where_there_is_none(tmp_path: 
         assert (await client.session(session)).goal["state"] == "met"
         with pytest.raises(ConflictError):
             await client.command(session, "goal", "resume")
+
+    on_server(tmp_path, court, check)
+
+
+def test_only_the_session_itself_can_have_a_goal(tmp_path: Path) -> None:
+    given = {"description": "help", "prompt": "help", "subagent_type": "general"}
+    run = Call("actor", {"operation": {"action": "run", **given}})
+    court = Court([run, "Helped.", "Done."], [])
+
+    async def check(stage: Served, client: Client) -> None:
+        session = await stage.session()
+        await stage.prompt(session, "go")
+        body = {"parts": [{"type": "text", "text": "go"}], "goal": "x"}
+        path = f"/session/{session}/message?agent_id=general-1"
+        refused = await stage.http.post(path, json=body)
+        assert refused.status_code == 400
+        assert "general-1 cannot have a goal" in refused.text
+        assert (await client.goal(session)).goal is None
 
     on_server(tmp_path, court, check)
 

@@ -20,6 +20,7 @@ from roost.events.types import Event
 from roost.goals.models import CONDITION_LIMIT, OPEN, Goal, Ruling, Verdict
 from roost.sessions import store as sessions
 from roost.sessions.parts import Tokens
+from roost.sessions.unreadable import FAULTS
 
 VERDICTS: Final = 1_000
 """Verdicts of one goal that are read, the newest."""
@@ -222,4 +223,8 @@ def _verdict_from(row: sqlite3.Row) -> Verdict:
 
 
 def _tokens_of(row: sqlite3.Row) -> Tokens:
-    return msgspec.json.decode(row["tokens"], type=Tokens)
+    """What a verdict used; nothing where that cannot be read any more."""
+    try:
+        return msgspec.json.decode(row["tokens"], type=Tokens)
+    except FAULTS:
+        return Tokens()
