@@ -3,9 +3,12 @@
 import json
 
 import pytest
+from cast import WAIT, Cast, act, report, run
 from household import Household
 
 from scripted_model.scenario import Call, reply, scenario, step
+
+ONE_TWO = ((1, "one"), (2, "two"))
 
 
 @pytest.mark.parametrize("data", ["{", "", "null", '{"type":"tool"'])
@@ -53,3 +56,34 @@ def test_a_run_in_a_session_whose_rules_are_damaged_asks_and_says_so(
     done = house.run("run", "-s", session, "touch it")
     assert "permission rules cannot be read" in done.stderr
     assert not (house.project / "made").exists()
+
+
+def test_damaged_rows_of_actors_leave_the_others_at_work_and_are_named(
+    chat_house: Household,
+) -> None:
+    house = chat_house
+    first = Cast([run("one"), run("two"), "Begun."], one=[report()], two=[report()])
+    house.play(first)
+    session = house.prompt("Begin.").session
+    house.change("UPDATE actor SET mode = 'captain', retry = '{' WHERE actor_id = 'main'")
+    house.change("UPDATE actor SET tools = '[' WHERE actor_id = 'general-1'")
+    house.change("UPDATE turn SET budgets = '' WHERE actor_id = 'general-1'")
+    again = [
+        [act("send", to_actor_id=f"general-{n}", content=f"{name}: go on") for n, name in ONE_TWO],
+        WAIT,
+        WAIT,
+        "Heard.",
+    ]
+    touch = Call("bash", {"command": "touch made-$$"})
+    second = Cast(again, one=[touch, report("blocked")], two=[touch, report()])
+    house.play(second)
+    answer = house.prompt("Go on.", "-s", session)
+    assert answer.text == "Heard.", answer.err
+    assert second.heard["one"][0].tool_names == ()
+    assert len(list(house.project.glob("made-*"))) == 1
+    listed = house.run("actors", "list", "-s", session, "--all", "--format", "json")
+    assert listed.returncode == 0, listed.stderr
+    doctor = house.run("doctor").stdout
+    assert f"actor main (mode) of {session}" in doctor
+    assert f"actor general-1 (tools) of {session}" in doctor
+    assert "(budgets)" in doctor

@@ -6,7 +6,8 @@ from typing import Final
 
 from roost.actors import teams
 from roost.actors.models import Actor
-from roost.actors.store import actor_from_row, find
+from roost.actors.rows import actor_from_row
+from roost.actors.store import find
 from roost.db.transaction import Reader, Transaction
 from roost.inbox import store as inbox
 from roost.inbox import waiting

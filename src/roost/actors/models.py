@@ -96,6 +96,8 @@ class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     """It waits for mail, at most until then."""
     resumed: int = 0
     """Times in a row that it went on after its process had died."""
+    damage: str = ""
+    """The columns of its row that cannot be read; empty: the row is sound. See `actors.rows`."""
 
     @property
     def address(self) -> Address:

@@ -1,13 +1,12 @@
 """The SQL of actors: register, read, and what a running turn writes of its own."""
 
-import logging
-import sqlite3
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors.models import Actor, Claim, RetryState, Status
+from roost.actors.rows import actor_from_row
 from roost.actors.status import tell_status
 from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, StaleFenceError
@@ -17,8 +16,6 @@ from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.sessions.models import MAIN, MessageError, ModelName
-
-logger = logging.getLogger(__name__)
 
 
 def register(tx: Transaction, actor: Actor) -> None:
@@ -80,51 +77,6 @@ def new_main(session_id: str, agent: str) -> Actor:
         status="idle",
         created=now,
         last_activity=now,
-    )
-
-
-def actor_from_row(row: sqlite3.Row) -> Actor:
-    """A row of the table as a struct."""
-    parent = (
-        Address(row["parent_session_id"], row["parent_actor_id"])
-        if row["parent_actor_id"]
-        else None
-    )
-    return Actor(
-        session_id=row["session_id"],
-        actor_id=row["actor_id"],
-        mode=row["mode"],
-        fronts=bool(row["fronts"]),
-        agent=row["agent"],
-        lifecycle=row["lifecycle"],
-        status=row["status"],
-        created=row["created"],
-        last_activity=row["last_activity"],
-        parent=parent,
-        description=row["description"],
-        model=row["model"],
-        variant=row["variant"],
-        background=bool(row["background"]),
-        depth=row["depth"],
-        owner=row["owner"],
-        fence=row["fence"],
-        lease_until=row["lease_until"],
-        cancel=row["cancel"],
-        retry=msgspec.json.decode(row["retry"], type=RetryState) if row["retry"] else None,
-        current_turn=row["current_turn"],
-        turns=row["turns"],
-        root=(
-            Address(row["root_session_id"], row["root_actor_id"]) if row["root_actor_id"] else None
-        ),
-        context_mode=row["context_mode"],
-        context_watermark=row["context_watermark"],
-        tools=msgspec.json.decode(row["tools"], type=tuple[str, ...]) if row["tools"] else None,
-        task_id=row["task_id"],
-        output_schema=msgspec.json.decode(row["output_schema"]) if row["output_schema"] else None,
-        held=bool(row["held"]),
-        stalled=row["stalled"],
-        waiting_until=row["waiting_until"],
-        resumed=row["resumed"],
     )
 
 
@@ -228,16 +180,8 @@ def owners(db: Reader) -> set[str]:
 
 
 def owned_by(db: Reader, owner: str) -> list[Actor]:
-    """The actors that a process runs. A row that cannot be read is left out: it must not keep the
-    leases of the others from being renewed.
-    """
-    found: list[Actor] = []
-    for row in db.all("SELECT * FROM actor WHERE owner = ?", (owner,)):
-        try:
-            found.append(actor_from_row(row))
-        except msgspec.MsgspecError:
-            logger.exception("the row of %s in %s is damaged", row["actor_id"], row["session_id"])
-    return found
+    """The actors that a process runs."""
+    return [actor_from_row(row) for row in db.all("SELECT * FROM actor WHERE owner = ?", (owner,))]
 
 
 def set_background(tx: Transaction, address: Address) -> None:

@@ -11,6 +11,7 @@ from roost.actors.models import Actor, Budgets, Claim
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.models import Address
+from roost.sessions.unreadable import FAULTS
 
 TOKENS: Final = "tree_tokens"
 COST: Final = "tree_cost"
@@ -59,7 +60,7 @@ def read(db: Reader, claim: Claim, budgets: Budgets) -> Budgets:
     """`budgets` with what the whole tree has used of them by now.
 
     The limits are those that held when the person spoke: what a child's own folder says cannot
-    lift them.
+    lift them. Where they cannot be read any more, those of the turn hold.
     """
     root = root_of(claim.actor)
     row = db.one(
@@ -68,7 +69,14 @@ def read(db: Reader, claim: Claim, budgets: Budgets) -> Budgets:
     )
     if row is None:
         return budgets
-    limits: dict[str, float] = msgspec.json.decode(row["limits"], type=dict[str, float])
+    limits = _limits(row["limits"])
     seconds = (now_ms() - row["started"]) / 1000
     used = {TOKENS: row["tokens"], COST: row["cost"], SECONDS: seconds}
     return Budgets({**budgets.limits, **limits}, {**budgets.used, **used})
+
+
+def _limits(data: str) -> dict[str, float]:
+    try:
+        return msgspec.json.decode(data, type=dict[str, float])
+    except FAULTS:
+        return {}

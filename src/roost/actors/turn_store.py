@@ -1,6 +1,7 @@
 """The SQL of turns: their rows, their outcomes, and what they use."""
 
 import sqlite3
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -13,10 +14,11 @@ from roost.core.text import echo
 from roost.db.transaction import Reader, Transaction
 from roost.inbox.models import Address
 from roost.sessions.models import decode_error
+from roost.sessions.unreadable import FAULTS
 
 
 def turn_from_row(row: sqlite3.Row) -> Turn:
-    """A row of the table as a struct."""
+    """A row of the table as a struct. Raises one of `FAULTS` where it is damaged."""
     return Turn(
         id=row["id"],
         session_id=row["session_id"],
@@ -40,12 +42,21 @@ def turn_from_row(row: sqlite3.Row) -> Turn:
     )
 
 
+def _as_far_as_read(row: sqlite3.Row) -> Turn:
+    """The turn of a row whose budgets may be damaged: then none is known, and it can be ended."""
+    try:
+        return turn_from_row(row)
+    except FAULTS:
+        readable: Any = {**dict(row), "budgets": "{}"}
+        return turn_from_row(readable)
+
+
 def get_turn(db: Reader, turn_id: str) -> Turn:
     """The turn of that id. Raises `NotFoundError`."""
     row = db.one("SELECT * FROM turn WHERE id = ?", (turn_id,))
     if row is None:
         raise NotFoundError(f"there is no turn {echo(turn_id)}")
-    return turn_from_row(row)
+    return _as_far_as_read(row)
 
 
 def find_turn(db: Reader, address: Address, number: int) -> Turn | None:
@@ -54,7 +65,7 @@ def find_turn(db: Reader, address: Address, number: int) -> Turn | None:
         "SELECT * FROM turn WHERE session_id = ? AND actor_id = ? AND number = ?",
         (address.session_id, address.actor_id, number),
     )
-    return turn_from_row(row) if row else None
+    return _as_far_as_read(row) if row else None
 
 
 class Sums(Struct, frozen=True):
@@ -126,7 +137,7 @@ def turns_of(db: Reader, address: Address) -> list[Turn]:
         "SELECT * FROM turn WHERE session_id = ? AND actor_id = ? ORDER BY number",
         (address.session_id, address.actor_id),
     )
-    return [turn_from_row(row) for row in rows]
+    return [_as_far_as_read(row) for row in rows]
 
 
 def set_hops(tx: Transaction, turn_id: str, hops: int) -> None:

@@ -59,6 +59,8 @@ class ActorView(Struct, frozen=True, kw_only=True, rename=wire_name, omit_defaul
     """What its parent was told of its last turn."""
     result: str = ""
     """Its last words of that turn."""
+    damage: str = ""
+    """The columns of its row that cannot be read."""
 
 
 def view(
@@ -109,6 +111,7 @@ def view(
         summary=turn.summary if is_over and turn else None,
         notice=notice,
         result=words,
+        damage=actor.damage,
     )
 
 

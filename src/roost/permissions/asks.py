@@ -4,7 +4,7 @@ The wire shapes are OpenCode's (`PermissionRequest`, `QuestionRequest` of `@open
 """
 
 import sqlite3
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,18 @@ from roost.inbox.changes import take_back
 from roost.inbox.models import Address
 from roost.sessions import store as sessions
 from roost.sessions.models import agent_id_of
+from roost.sessions.unreadable import FAULTS
 
+_UNREAD: Final = "This request is damaged in the database and cannot be read. Refuse it."
+_UNREADABLE: Final[dict[str, Any]] = {
+    "permission": "unreadable",
+    "patterns": [],
+    "always": [],
+    "metadata": {"title": _UNREAD},
+    "questions": [{"header": "damaged", "question": _UNREAD, "options": []}],
+}
+"""What is shown of such a request, whatever it was."""
+_decoder = msgspec.json.Decoder(dict[str, Any])
 Kind = Literal["permission", "question"]
 State = Literal["open", "answered", "withdrawn"]
 
@@ -55,6 +66,8 @@ class Ask(Struct, frozen=True):
     """When it is refused if nobody has answered; milliseconds since the epoch."""
     forced: bool = False
     """Only a person may agree."""
+    damaged: bool = False
+    """What is asked cannot be read: `request` says so, and nobody can agree to it."""
 
 
 def open_ask(
@@ -105,20 +118,46 @@ def open_ask(
 
 
 def from_row(row: sqlite3.Row) -> Ask:
-    """A row of the table as a struct."""
+    """A row of the table as a struct. Raises one of `FAULTS` where it is damaged."""
     return Ask(
         id=row["id"],
         session_id=row["session_id"],
         actor_id=row["actor_id"],
         kind=row["kind"],
-        request=msgspec.json.decode(row["request"]),
+        request=_decoder.decode(row["request"]),
         state=row["state"],
         created=row["created"],
         turn_id=row["turn_id"],
-        answer=msgspec.json.decode(row["answer"]) if row["answer"] else None,
+        answer=_decoder.decode(row["answer"]) if row["answer"] else None,
         deadline=row["deadline"],
         forced=bool(row["forced"]),
     )
+
+
+def _as_far_as_read(row: sqlite3.Row) -> Ask:
+    """The request of a row that may be damaged: it must hide no other, and can still be refused."""
+    try:
+        return from_row(row)
+    except FAULTS:
+        return _in_place_of(row)
+
+
+def _in_place_of(row: sqlite3.Row) -> Ask:
+    readable: dict[str, Any] = dict(row)
+    if damaged := not _is_readable(row["request"]):
+        shown = {"id": row["id"], "sessionID": row["session_id"], **_UNREADABLE}
+        readable |= {"request": msgspec.json.encode(shown), "forced": True}
+    if not _is_readable(row["answer"]):
+        readable["answer"] = None
+    return msgspec.structs.replace(from_row(cast("sqlite3.Row", readable)), damaged=damaged)
+
+
+def _is_readable(data: str | None) -> bool:
+    try:
+        _ = _decoder.decode(data or "")
+    except FAULTS:
+        return False
+    return True
 
 
 def get(db: Reader, ask_id: str) -> Ask:
@@ -126,7 +165,7 @@ def get(db: Reader, ask_id: str) -> Ask:
     row = db.one("SELECT * FROM ask WHERE id = ?", (ask_id,))
     if row is None:
         raise NotFoundError(f"there is no request {echo(ask_id)}")
-    return from_row(row)
+    return _as_far_as_read(row)
 
 
 def listed(db: Reader, session_id: str | None = None, kind: Kind | None = None) -> list[Ask]:
@@ -136,7 +175,7 @@ def listed(db: Reader, session_id: str | None = None, kind: Kind | None = None) 
         " AND (? IS NULL OR kind = ?) ORDER BY created, id",
         (session_id, session_id, kind, kind),
     )
-    return [from_row(row) for row in rows]
+    return [_as_far_as_read(row) for row in rows]
 
 
 def listed_below(db: Reader, session_id: str) -> list[Ask]:
@@ -153,11 +192,17 @@ def notice_key(ask_id: str) -> str:
 def answer(tx: Transaction, ask_id: str, kind: Kind, words: dict[str, Any]) -> Ask:
     """Store the answer and tell clients.
 
-    Raises `NotFoundError` for an unknown request, `ConflictError` if it was answered before.
+    Raises `NotFoundError` for an unknown request, `ConflictError` if it was answered before, or is
+    damaged and not refused.
     """
     ask = get(tx, ask_id)
     if ask.kind != kind:
         raise NotFoundError(f"there is no {kind} request {echo(ask_id)}")
+    if ask.damaged and not (words.get("rejected") or words.get("reply") == "reject"):
+        raise ConflictError(
+            f"request {ask_id} is damaged in the database, and nobody can tell what it asks",
+            hint="Refuse it.",
+        )
     changed = tx.run(
         "UPDATE ask SET state = 'answered', answer = ?, answered = ?"
         " WHERE id = ? AND state = 'open'",
@@ -174,16 +219,17 @@ def answer(tx: Transaction, ask_id: str, kind: Kind, words: dict[str, Any]) -> A
 def _news(ask: Ask, words: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     about = {"sessionID": ask.session_id, "requestID": ask.id}
     if ask.kind == "permission":
-        return "permission.replied", {**about, "reply": words["reply"]}
+        return "permission.replied", {**about, "reply": words.get("reply", "reject")}
     if words.get("rejected"):
         return "question.rejected", about
-    return "question.replied", {**about, "answers": words["answers"]}
+    return "question.replied", {**about, "answers": words.get("answers", [])}
 
 
 def tell_outcome(tx: Transaction, ask: Ask) -> None:
     """Tell the clients of this process what has become of a request through another one."""
     withdrawn: dict[str, Any] = {"reply": "reject", "rejected": True}
-    words = (ask.answer or {}) if ask.state == "answered" else withdrawn
+    # An answer that cannot be read allows nothing.
+    words = ask.answer if ask.state == "answered" and ask.answer else withdrawn
     tx.emit(Event(*_news(ask, words), session_id=ask.session_id))
 
 
@@ -201,14 +247,14 @@ def withdraw(tx: Transaction, ask: Ask) -> None:
 def withdraw_open(tx: Transaction, turn_id: str) -> None:
     """Close every open request of a turn that ends."""
     for row in tx.all("SELECT * FROM ask WHERE turn_id = ? AND state = 'open'", (turn_id,)):
-        withdraw(tx, from_row(row))
+        withdraw(tx, _as_far_as_read(row))
 
 
 def withdraw_lost(tx: Transaction) -> None:
     """Close the requests of turns that have ended without doing it themselves."""
     for row in tx.all("SELECT * FROM ask WHERE state = 'open' AND turn_id IS NOT NULL"):
         if has_ended(tx, row["turn_id"]):
-            withdraw(tx, from_row(row))
+            withdraw(tx, _as_far_as_read(row))
 
 
 def grants_of(db: Reader, project_id: str) -> list[tuple[str, str]]:

@@ -138,7 +138,7 @@ class Gate:
         answer = await self._put(
             by, lambda tx: asks.open_ask(tx, by.address, by.turn_id, "question", shown)
         )
-        if answer.get("rejected"):
+        if answer.get("rejected") or "answers" not in answer:
             raise RejectedError("The user did not answer the question.", blocks=True)
         return list(answer["answers"])
 
@@ -183,9 +183,13 @@ class Gate:
             )
             if current.state != "open":
                 await self._tell(current, heard)
-        if current.state == "withdrawn":
-            raise RejectedError("The request was withdrawn.", blocks=True)
-        return (current.answer or {}) if current.state == "answered" else None
+        match current.state:
+            case "open":
+                return None
+            case "answered":
+                return current.answer or {}
+            case _:
+                raise RejectedError("The request was withdrawn.", blocks=True)
 
     async def _tell(self, ask: Ask, heard: list[Event]) -> None:
         """Tell clients of an answer that came through another process, which told its own alone."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from roost.actors import store as actors
 from roost.actors.owner import has_died
+from roost.actors.rows import damaged_rows
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.states import Watch, owners_folder
 from roost.config.paths import Paths
@@ -78,9 +79,10 @@ def _integrity(connection: sqlite3.Connection, path: Path) -> Finding:
 
 def _rows(connection: sqlite3.Connection) -> Finding:
     """The rows that no program can read; the rest of their sessions is sound."""
-    found = list(unreadable_rows(Reader(connection)))
+    db = Reader(connection)
+    found = [*unreadable_rows(db), *damaged_rows(db)]
     if not found:
-        return ok("rows", "every session, message and part can be read")
+        return ok("rows", "every session, message, part, actor and turn can be read")
     named = "; ".join(f"{one.row} of {one.session_id}" for one in found[:_ROWS])
     more = f"; and {len(found) - _ROWS} more" if len(found) > _ROWS else ""
     return warn("rows", f"{counted(len(found), 'row')} cannot be read: {named}{more}", _UNREAD)
