@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.essence import Place
 from roost.cli.run.sightings import (
     Gone,
     Head,
@@ -16,7 +17,6 @@ from roost.cli.run.sightings import (
     Words,
 )
 from roost.cli.run.text_view import TextOptions, TextView, retrying_words
-from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Look
 from roost.sessions.models import AssistantInfo, Message, MessagePath, MessageTime
 from roost.sessions.parts import (
@@ -78,8 +78,8 @@ def tool(name: str, state: ToolState, part: str = "prt_9") -> Piece:
     return Piece(ToolPart(part, "ses_1", "msg_1", "call_1", name, state))
 
 
-def done(arguments: dict[str, Any], **metadata: Any) -> ToolCompleted:
-    return ToolCompleted(arguments, "out", "title", metadata, ToolTime(1, 2))
+def done(arguments: dict[str, Any], title: str = "title", **metadata: Any) -> ToolCompleted:
+    return ToolCompleted(arguments, "out", title, metadata, ToolTime(1, 2))
 
 
 def finish() -> Piece:
@@ -220,13 +220,32 @@ CALLS = [
     ("read", done({"filePath": "/srv/a/src/a.py"}), "→ read src/a.py"),
     ("read", done({"filePath": "/etc/a", "offset": 5, "limit": 10}), "→ read /etc/a:5-14"),
     ("glob", done({"pattern": "**/*.py"}, count=3), '✱ glob "**/*.py"  3 found'),
-    ("grep", done({"pattern": "x", "path": "/srv/a/s"}, matches=2), '✱ grep "x" in s  2 matches'),
+    ("grep", done({"pattern": "x", "path": "/srv/a/s"}, matches=1), '✱ grep "x" in s  1 match'),
     (
         "write",
         done({"filePath": "b"}, filediff={"additions": 4, "deletions": 1}),
         "← write b  +4 -1",
     ),
     ("todowrite", done({"todos": [1, 2]}), "⚙ todowrite 2 items"),
+    ("team", done({"action": "list"}, title="2 teams", count=2), "⚙ team list  2 teams"),
+    (
+        "team",
+        done({"action": "send", "name": "api", "text": "it is\ndone"}, count=1),
+        "⚙ team send api: it is done  told 1",
+    ),
+    ("team", done({"action": "join", "name": "api", "role": "qa"}), "⚙ team join api as qa"),
+    (
+        "task",
+        done({"action": "create", "summary": "Write the tests"}),
+        "• task create: Write the tests",
+    ),
+    ("task", done({"action": "done", "id": "T1"}), "• task done T1"),
+    (
+        "session",
+        done({"operation": {"action": "send", "session_id": "ses_1", "task": "go on"}}),
+        "⚙ session send ses_1: go on",
+    ),
+    ("question", done({"questions": [{"question": "Why?"}]}), "⚙ question Why?"),
     ("mcp_thing", done({"id": 7, "deep": {}}), "⚙ mcp_thing id=7"),
 ]
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, assert_never
 import msgspec
 from msgspec import Meta, Struct
 
+from roost.core.amounts import counted
 from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
 from roost.tasks import store
@@ -98,7 +99,7 @@ def _list(tasks: list[Task], status: str | None) -> ToolOutput:
     lines = [_line(one) for one in chosen] or ["There is no such task."]
     if hidden := len(tasks) - len(chosen):
         lines.append(f"({hidden} more in other states)")
-    return ToolOutput("\n".join(lines), f"{len(chosen)} tasks", {"count": len(chosen)})
+    return ToolOutput("\n".join(lines), counted(len(chosen), "task"), {"count": len(chosen)})
 
 
 def _output(db: Reader, words: str, task: Task) -> ToolOutput:

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from roost.actors.teams import Member, Reached, Team
+from roost.core.amounts import counted
 from roost.tools.contract import Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.team_port import Told
 
@@ -61,7 +62,7 @@ class TeamTool(Tool[TeamArguments]):
 
 def _list(found: list[Team]) -> ToolOutput:
     lines = [_line(team) for team in found] or ["There are no teams in this project yet."]
-    return ToolOutput("\n".join(lines), f"{len(found)} teams", {"count": len(found)})
+    return ToolOutput("\n".join(lines), counted(len(found), "team"), {"count": len(found)})
 
 
 def _line(team: Team) -> str:

@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from roost.actors.spending import Spent
 from roost.cli.failures import tell
+from roost.cli.run.essence import Place
 from roost.cli.run.follow import Followed
 from roost.cli.run.json_view import JsonView
 from roost.cli.run.outcome import Ended, Usage, degraded, error_words, result_fields
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import Asking, Retrying, Sighting
 from roost.cli.run.text_view import Chunk, Stream, TextOptions, TextView, retrying_words
-from roost.cli.run.tool_lines import Place
 from roost.cli.terminal import Look, Output, is_one_place, is_regular_file, look_of
 from roost.core.amounts import counted, dollars
 from roost.core.clock import now_ms

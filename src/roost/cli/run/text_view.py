@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from roost.cli.run.diff_lines import diff_lines
+from roost.cli.run.essence import Place
 from roost.cli.run.goal_lines import goal_line, is_told
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import (
@@ -29,7 +30,6 @@ from roost.cli.run.sightings import (
 from roost.cli.run.steps import Steps
 from roost.cli.run.tool_lines import (
     ANNOUNCED,
-    Place,
     exit_line,
     is_denied,
     is_running,

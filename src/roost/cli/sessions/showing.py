@@ -12,7 +12,8 @@ from msgspec import Struct
 from roost.actors import store as actors
 from roost.cli.plain import plain, said_by
 from roost.cli.run.diff_lines import diff_lines
-from roost.cli.run.tool_lines import Place, exit_line, tool_line
+from roost.cli.run.essence import Place
+from roost.cli.run.tool_lines import exit_line, tool_line
 from roost.cli.sessions.naming import chosen
 from roost.cli.states import State, Watch
 from roost.cli.storage import Home, database_of, run_at_home

@@ -5,7 +5,7 @@ from typing import Final, assert_never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from roost.cli.run.tool_lines import Place, essence
+from roost.cli.run.essence import Place, essence
 from roost.cli.trace.entries import Called, Entry, Ran, Spent
 from roost.core.text import cut
 from roost.sessions import timing

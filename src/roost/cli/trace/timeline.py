@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.actors.traces import Decided, HookAsked, Retried, Trace
-from roost.cli.run.tool_lines import Place
+from roost.cli.run.essence import Place
 from roost.cli.trace.entries import (
     Child,
     Damaged,
