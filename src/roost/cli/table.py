@@ -11,26 +11,46 @@ from roost.core.text import terminal_safe
 
 GAP: Final = "  "
 _NARROWEST: Final = 12
+_ROOM: Final = 30
+"""Cells of the last column for which others make room."""
 
 
 def table(
-    rows: Sequence[Sequence[str]], width: int | None = None, starts: Sequence[str] = ()
+    rows: Sequence[Sequence[str]],
+    width: int | None = None,
+    starts: Sequence[str] = (),
+    *,
+    spare: Sequence[str] = (),
 ) -> list[str]:
-    """`rows` as lines; the first is the head. With `width` the last column is cut to fit.
+    """`rows` as lines; the first is the head. With `width` the last column is cut to fit, after
+    those whose heads are in `spare` were left out one by one.
 
     `starts` stand as they are before the first cell of each row, for example the lines of a tree.
     """
     cells = [[_one_line(cell) for cell in row] for row in rows]
     for row, start in zip(cells, starts, strict=False):
         row[0] = start + row[0]
-    widths = [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
+    for head in spare:
+        widths = _widths(cells)
+        if width is not None and _before_last(widths) + min(_ROOM, widths[-1]) > width:
+            at = cells[0].index(head)
+            cells = [[*row[:at], *row[at + 1 :]] for row in cells]
+    widths = _widths(cells)
     if width is not None:
-        before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-        widths[-1] = min(widths[-1], max(_NARROWEST, width - before))
+        widths[-1] = min(widths[-1], max(_NARROWEST, width - _before_last(widths)))
     return [
         GAP.join(_fit(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
+
+
+def _widths(cells: list[list[str]]) -> list[int]:
+    return [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
+
+
+def _before_last(widths: list[int]) -> int:
+    """Cells of a line before its last column."""
+    return sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
 
 
 def cut_words(shown: int, there_are: int, noun: str) -> str:

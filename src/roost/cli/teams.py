@@ -1,6 +1,5 @@
 """`roost teams`: the teams of a project, and who is in them."""
 
-import shutil
 import sys
 from typing import Any, Final, Literal
 
@@ -11,9 +10,10 @@ from roost.actors import teams
 from roost.actors.teams import Member, Team
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
+from roost.cli.short_ids import shown_ids
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import as_json, table
-from roost.cli.terminal import is_terminal
+from roost.cli.terminal import columns_of
 from roost.db.transaction import Reader
 from roost.workspace.project import project_of
 
@@ -58,17 +58,19 @@ def _teams(db: Reader, projects: tuple[str | None, ...]) -> list[Team]:
 
 def _lines(found: list[Team], states: dict[str, Any]) -> list[str]:
     rows: list[list[str]] = [HEAD]
+    width = columns_of(sys.stdout)
+    members = [member for team in found for member in team.members]
+    ids = shown_ids((member.session_id for member in members), width)
     starts = [""]
     for team in found:
         rows.append([team.name, "", "", "", team.purpose])
         starts.append("")
         for member in team.members:
-            rows.append(_member(member, states))
+            rows.append(_member(member, ids[member.session_id], states))
             starts.append(_INDENT)
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    return table(rows, width, starts)
+    return table(rows, width, starts, spare=("AGENT",))
 
 
-def _member(member: Member, states: dict[str, Any]) -> list[str]:
+def _member(member: Member, shown: str, states: dict[str, Any]) -> list[str]:
     state = states.get(member.session_id, "")
-    return [member.session_id, member.role, member.agent, state, member.title]
+    return [shown, member.role, member.agent, state, member.title]

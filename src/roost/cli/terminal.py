@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import select
+import shutil
 import stat
 import threading
 from collections.abc import Mapping
@@ -64,6 +65,11 @@ def is_terminal(stream: TextIO | None) -> bool:
     with contextlib.suppress(ValueError):
         return stream is not None and stream.isatty()
     return False
+
+
+def columns_of(stream: TextIO | None) -> int | None:
+    """Cells of a line on the terminal that `stream` is; None if it is none."""
+    return shutil.get_terminal_size().columns if is_terminal(stream) else None
 
 
 def is_regular_file(stream: TextIO | None) -> bool:

@@ -16,7 +16,7 @@ from roost.cli.sessions.naming import named
 from roost.cli.states import Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import as_json, cut_to, cut_words
-from roost.cli.terminal import is_terminal, look_of
+from roost.cli.terminal import columns_of, is_terminal, look_of
 from roost.db.database import Database
 from roost.sessions import store as sessions
 
@@ -103,7 +103,7 @@ def details(member: Member) -> dict[str, Any]:
 
 def _lines(members: list[Member]) -> list[str]:
     look = look_of(sys.stdout, os.environ)
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    width = columns_of(sys.stdout)
     lines = tree_lines(members, unicode=look.unicode, width=width)
     return lines if width is None else [cut_to(line, width) for line in lines]
 

@@ -1,13 +1,16 @@
 """The actors as lines of text: each below the one that started it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from roost.cli.actors.crew import Member
+from roost.cli.short_ids import shown_ids
 from roost.cli.table import table
 from roost.inbox.models import Address
 
 HEAD: Final = ["ACTOR", "AGENT", "STATE", "AGE", "STEPS", "TOKENS", "COST", "WHAT"]
+_SPARE: Final = ("TOKENS", "STEPS", "AGENT", "COST", "AGE")
+"""What is left out first where a line has few cells."""
 _UNICODE: Final = ("├─ ", "└─ ", "│  ", "   ")
 _PLAIN: Final = ("|- ", "`- ", "|  ", "   ")
 
@@ -17,8 +20,10 @@ def tree_lines(
 ) -> list[str]:
     """A table of `members`, which are in the order in which they were made."""
     placed = list(branches(members, unicode=unicode))
-    rows = [_row(member) for _, member in placed]
-    return table([HEAD, *rows], width, starts=["", *(branch for branch, _ in placed)])
+    ids = shown_ids((member.view.session_id for member in members), width)
+    rows = [_row(member, ids) for _, member in placed]
+    starts = ["", *(branch for branch, _ in placed)]
+    return table([HEAD, *rows], width, starts, spare=_SPARE)
 
 
 def branches(members: Sequence[Member], *, unicode: bool) -> Iterator[tuple[str, Member]]:
@@ -42,10 +47,10 @@ def branches(members: Sequence[Member], *, unicode: bool) -> Iterator[tuple[str,
         yield from walk(root.address, "")
 
 
-def _row(member: Member) -> list[str]:
+def _row(member: Member, ids: Mapping[str, str]) -> list[str]:
     view = member.view
     return [
-        _name(member),
+        _name(member, ids),
         view.agent,
         _state(member),
         span(view.age),
@@ -62,12 +67,12 @@ def _state(member: Member) -> str:
     return f"{member.state}: {outcome}" if outcome else member.state
 
 
-def _name(member: Member) -> str:
+def _name(member: Member, ids: Mapping[str, str]) -> str:
     """The first actor of a session by the session, a peer by its own id, others by their name."""
     view = member.view
     if not member.fronts or view.actor_id == view.session_id:
-        return view.actor_id
-    return f"{view.session_id}/{view.actor_id}"
+        return ids.get(view.actor_id, view.actor_id)
+    return f"{ids[view.session_id]}/{view.actor_id}"
 
 
 def what(member: Member) -> str:

@@ -1,6 +1,5 @@
 """`roost agents list`."""
 
-import shutil
 import sys
 from typing import Any, Final, Literal
 
@@ -11,7 +10,7 @@ from roost.cli.agents.known import ASKS, READS, KnownAgent, known_agents
 from roost.cli.failures import tell
 from roost.cli.storage import Home, run_at_home
 from roost.cli.table import as_json, table
-from roost.cli.terminal import is_terminal
+from roost.cli.terminal import columns_of
 from roost.cli.trusting import withheld_words
 from roost.core.text import terminal_safe
 
@@ -47,8 +46,7 @@ async def _list(home: Home, options: ListOptions) -> int:
     marks = "".join(row[HEAD.index("MAY")] for row in rows)
     if not any(one.agent.model for one in shown):
         rows = [[*row[:_MODEL], *row[_MODEL + 1 :]] for row in rows]
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    print("\n".join(table(rows, width)))
+    print("\n".join(table(rows, columns_of(sys.stdout), spare=("FROM", "MODE"))))
     tell("".join(f"{words}\n" for mark, words in _LEGEND.items() if mark in marks))
     if words := withheld_words(loaded):
         tell(terminal_safe(f"note: {words}\n"))

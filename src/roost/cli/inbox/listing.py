@@ -1,6 +1,5 @@
 """`roost inbox list`: what was said to the actors of a session, and what became of it."""
 
-import shutil
 import sys
 from typing import Any, Final, Literal
 
@@ -11,9 +10,10 @@ from roost.cli.actors.naming import in_session
 from roost.cli.failures import tell
 from roost.cli.plain import plain
 from roost.cli.sessions.naming import chosen
+from roost.cli.short_ids import shown_ids
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import age, as_json, cut_words, table
-from roost.cli.terminal import is_terminal
+from roost.cli.terminal import columns_of
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader
 from roost.inbox.listing import count, listed
@@ -48,8 +48,7 @@ async def _list(home: Home, options: ListOptions) -> int:
     if options.format == "json":
         print(as_json(shown))
     elif shown:
-        width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-        print("\n".join(table([HEAD, *map(_line, shown)], width)))
+        print("\n".join(_table(shown, columns_of(sys.stdout))))
     else:
         narrowed = options.actor is not None or options.state is not None
         tell("There is no such mail.\n" if narrowed else "Nothing was said.\n")
@@ -68,9 +67,15 @@ def _rows(db: Reader, options: ListOptions) -> tuple[list[InboxRow], int]:
     return rows, count(db, session.id, **meant)
 
 
-def _line(row: InboxRow) -> list[str]:
+def _table(rows: list[InboxRow], width: int | None) -> list[str]:
+    ids = shown_ids((row.id for row in rows), width)
+    lines = [_line(row, ids[row.id]) for row in rows]
+    return table([HEAD, *lines], width, spare=("SAID", "KIND"))
+
+
+def _line(row: InboxRow, shown: str) -> list[str]:
     return [
-        row.id,
+        shown,
         age(row.created, now_ms()),
         sender_of(row),
         row.receiver.actor_id,

@@ -1,6 +1,5 @@
 """`roost requests list`."""
 
-import shutil
 import sys
 from typing import Any, Final, Literal
 
@@ -11,9 +10,10 @@ from roost.cli.failures import tell
 from roost.cli.requests.pending import Pending, pending
 from roost.cli.requests.words import what
 from roost.cli.sessions.naming import named
+from roost.cli.short_ids import shown_ids
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import age, as_json, table
-from roost.cli.terminal import is_terminal
+from roost.cli.terminal import columns_of
 from roost.core.clock import now_ms
 
 HEAD: Final = ["REQUEST", "ASKED", "SESSION", "ACTOR", "WHAT"]
@@ -46,8 +46,7 @@ async def _list(home: Home, options: ListOptions) -> int:
     if options.format == "json":
         print(as_json([one.details() for one in found]))
     elif found:
-        width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-        print("\n".join(table([HEAD, *map(_line, found)], width)))
+        print("\n".join(_table(found, columns_of(sys.stdout))))
         kinds = {one.ask.kind for one in found}
         tell("".join(f"{way}\n" for kind, way in _WAYS.items() if kind in kinds))
     else:
@@ -55,6 +54,17 @@ async def _list(home: Home, options: ListOptions) -> int:
     return 0
 
 
-def _line(one: Pending) -> list[str]:
-    ask = one.ask
-    return [ask.id, age(ask.created, now_ms()), ask.session_id, ask.actor_id, what(ask)]
+def _table(found: list[Pending], width: int | None) -> list[str]:
+    requests = shown_ids((one.ask.id for one in found), width)
+    sessions = shown_ids((one.ask.session_id for one in found), width)
+    rows = [
+        [
+            requests[one.ask.id],
+            age(one.ask.created, now_ms()),
+            sessions[one.ask.session_id],
+            one.ask.actor_id,
+            what(one.ask),
+        ]
+        for one in found
+    ]
+    return table([HEAD, *rows], width)

@@ -1,6 +1,5 @@
 """`roost sessions list`."""
 
-import shutil
 import sys
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -10,11 +9,12 @@ from msgspec import Struct
 
 from roost.cli.failures import tell
 from roost.cli.folders import working_folder
+from roost.cli.short_ids import shown_ids
 from roost.cli.since import moment
 from roost.cli.states import ASKING, State, Watch
 from roost.cli.storage import Home, database_of, run_at_home
 from roost.cli.table import age, as_json, cut_words, table
-from roost.cli.terminal import is_terminal
+from roost.cli.terminal import columns_of
 from roost.core.amounts import counted
 from roost.core.clock import now_ms
 from roost.db.transaction import Reader
@@ -155,10 +155,12 @@ def _details(row: _Row) -> dict[str, Any]:
 
 def _as_table(rows: list[_Row], *, everywhere: bool) -> list[str]:
     now = now_ms()
+    width = columns_of(sys.stdout)
+    ids = shown_ids((row.session.id for row in rows), width)
     head = ["SESSION", "USED", "STATE", *(["FOLDER"] if everywhere else []), "TITLE"]
     lines = [
         [
-            row.session.id,
+            ids[row.session.id],
             age(row.session.time.updated, now),
             row.state,
             *([row.session.directory] if everywhere else []),
@@ -166,5 +168,4 @@ def _as_table(rows: list[_Row], *, everywhere: bool) -> list[str]:
         ]
         for row in rows
     ]
-    width = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
-    return table([head, *lines], width)
+    return table([head, *lines], width, spare=("USED",))
