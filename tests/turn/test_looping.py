@@ -44,6 +44,38 @@ def test_units_of_any_length_are_found(unit: str) -> None:
     assert cut_after(unit * (20_000 // len(unit) + 1)) is not None
 
 
+ROUND = (
+    "Wait, let me look at the file once more.",
+    "Actually the test is fine as it stands now.",
+    "Hmm, but the parser may still be wrong here.",
+    "So I should look at the parser again now.",
+)
+CHINESE_ROUND = (
+    "等等，让我再看一下这个文件。",
+    "其实这个测试是没有问题的。",
+    "但是解析器可能还有错误。",
+)
+
+
+@pytest.mark.parametrize("sentences", [ROUND, CHINESE_ROUND])
+def test_a_few_sentences_in_any_order_are_a_loop_too(sentences: tuple[str, ...]) -> None:
+    pick = random.Random(8)
+    stopped = cut_after(" ".join(pick.choice(sentences) for _ in range(2_000)))
+    assert stopped is not None
+    assert stopped < 90 * max(map(len, sentences))
+
+
+def test_data_may_repeat_itself_and_is_cut_only_when_it_has_no_end() -> None:
+    def ended(text: str) -> bool:
+        detector = LoopDetector(data=True)
+        return any(detector.feed(text[n : n + 90]) for n in range(0, len(text), 90))
+
+    assert not ended(SENTENCE * 900)
+    assert not ended("pass\n" * 9_000)
+    assert ended(SENTENCE * 2_000)
+    assert ended("\\n" * 60_000)
+
+
 def test_what_is_repeated_is_told() -> None:
     detector = LoopDetector()
     unit = None
@@ -150,7 +182,44 @@ def steps() -> str:
     return "".join(f"Step {n}: I run the tests and look at the result.\n" for n in range(500))
 
 
+def padded() -> str:
+    """A program in base64, with a padding of zeros in it."""
+    data = random.Random(5).randbytes(3_000) + bytes(4_000) + random.Random(6).randbytes(3_000)
+    return base64.b64encode(data).decode() + "\n\n" + base64.encodebytes(data).decode()
+
+
+def sparse_json() -> str:
+    return "[" + ", ".join("null" if n % 9 else f'{{"id": {n}}}' for n in range(3_000)) + "]"
+
+
+def minified() -> str:
+    names = "abcdefghijklmnopqrstuvwxyz"
+    return "".join(
+        f"function {a}{b}(){{return void 0===this.{a}?null:this.{a}}}" for a in names for b in names
+    )
+
+
+def change() -> str:
+    line = "-    self.assertEqual(result, expected)\n+    assert result == expected\n"
+    return "".join(f"@@ -{n},3 +{n},3 @@\n     check({n})\n{line}" for n in range(300))
+
+
+def checklist() -> str:
+    line = "was checked and nothing had to change"
+    return "".join(f"- [x] `module_{n}.py` {line}.\n" for n in range(400))
+
+
+def plan_each_time() -> str:
+    """A model that states the same plan before each part of its work."""
+    plan = "First I read the file. Then I change it. At the end I run the tests.\n\n"
+    pick = random.Random(7)
+    verbs = ["moves", "renames", "drops", "adds", "guards", "caches", "splits", "merges"]
+    part = [f"Part {n} {pick.choice(verbs)} the thing called {pick.random()}.\n" for n in range(40)]
+    return "".join(plan + one for one in part)
+
+
 HONEST = [
+    padded, sparse_json, minified, change, checklist, plan_each_time,
     csv, zeros, code, plain_code, same_lines, quoted_fence, table, empty_table, encoded, log,
     numbers, chinese, rulers, art, json_zeros, json_objects, poem, laughter, steps,
 ]  # fmt: skip

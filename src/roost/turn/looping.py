@@ -1,11 +1,14 @@
-"""Notices, in linear time, that a stream repeats itself to the letter.
+"""Notices, in linear time, that a stream repeats itself.
 
-A miss is acceptable, a false alarm is not: only back-to-back copies count, more of them the shorter
-they are, and many more inside code and data, where honest repetition lives.
+A miss is acceptable, a false alarm is not: of exact copies only those back to back count, more of
+them the shorter they are, and many more inside code and data, where honest repetition lives.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
+
+from roost.turn.cycling import CycleDetector
 
 CHECK_EVERY: Final = 256
 """Characters between two looks."""
@@ -23,15 +26,22 @@ shorter ones are left alone up to `ENDLESS`.
 """
 ENDLESS: Final = 65_536
 """Characters of nothing but copies that are a loop, whatever they look like."""
+_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_=-]{80}\Z")
+"""What stands before a run of one letter in honest base64, line ends left out."""
+_BEFORE: Final = 200
+"""Characters before a run in which that is looked for."""
 _FENCES: Final = ("```", "~~~")
 _LINE_HEAD: Final = 80
 """Characters of a line that are looked at for a fence."""
 
 
 class LoopDetector:
-    """Watches one channel (text or reasoning) of one attempt."""
+    """Watches one channel (text, reasoning, arguments of a call) of one attempt."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, data: bool = False) -> None:
+        """`data`: the channel carries data, where nothing but an endless run is a loop."""
+        self._data = data
+        self._cycles = CycleDetector()
         self._tail = ""
         self._new: list[str] = []
         self._unseen = 0
@@ -53,7 +63,9 @@ class LoopDetector:
         self._unseen = 0
         self._follow_fences(text)
         self._tail = (self._tail + text)[-TAIL:]
-        return self._look(len(text))
+        if (unit := self._look(len(text))) is not None:
+            return unit
+        return None if self._data or self._in_fence else self._cycles.feed(text)
 
     def _follow_fences(self, text: str) -> None:
         """A fence opens or closes code where a line begins with it."""
@@ -77,10 +89,15 @@ class LoopDetector:
         if self._steady >= ENDLESS:
             return unit
         allowed = self._allowed(period, unit)
-        return unit if allowed is not None and copies >= allowed else None
+        if allowed is None or copies < allowed:
+            return None
+        before = tail[: -copies * period][-_BEFORE:].replace("\n", "")
+        return None if _ENCODED.search(before) else unit
 
     def _allowed(self, period: int, unit: str) -> int | None:
         """Copies of `unit` that are a loop; None: no number that fits into the tail."""
+        if self._data:
+            return None
         if self._in_fence or _looks_like_data(unit):
             return DENSE_COPIES if period >= DENSE_PERIOD else None
         return next((copies for limit, copies in COPIES if period <= limit), LONG_COPIES)

@@ -18,7 +18,7 @@ from roost.core.ids import new_id
 from roost.core.log_fields import now_about
 from roost.db.transaction import Transaction
 from roost.llm.models import (
-    CallStart,
+    CallDelta,
     FinishReason,
     Model,
     ModelError,
@@ -171,7 +171,11 @@ async def _stream(
 async def _attempt(
     world: World, memory: Memory, request: ModelRequest, recorder: Recorder, attempts: _Attempts
 ) -> None:
-    detectors = {"text": LoopDetector(), "reasoning": LoopDetector()}
+    detectors = {
+        "text": LoopDetector(),
+        "reasoning": LoopDetector(),
+        "arguments": LoopDetector(data=True),
+    }
     async with asyncio.TaskGroup() as group:
         saving = group.create_task(recorder.save_regularly())
         failure: ModelError | _LoopedError | None = None
@@ -195,8 +199,8 @@ def _watch(detectors: dict[str, LoopDetector], event: StreamEvent) -> None:
             unit = detectors["text"].feed(text)
         case ReasoningDelta(text=text):
             unit = detectors["reasoning"].feed(text)
-        case CallStart():
-            unit = None
+        case CallDelta(text=text):
+            unit = detectors["arguments"].feed(text)
         case _:
             return
     if unit is not None:

@@ -6,9 +6,11 @@ takes must stand beside it.
 
 import ast
 import json
+import re
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 ToolNames = Mapping[str, frozenset[str]]
 """The arguments of each tool that the model was shown, by its name."""
@@ -19,6 +21,8 @@ _ARGUMENT_KEYS: Final = (
 )  # fmt: skip
 _WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "tool_uses", "toolCall")
 _PREFIXES: Final = ("functions.", "default_api.", "tools.", "tool.", "multi_tool_use.")
+_UNREADABLE: Final = (ValueError, SyntaxError, MemoryError, RecursionError)
+_CALL_START: Final = re.compile(r"\[?\s{0,40}[\w.]{1,80}\(")
 _PYTHON_LIMIT: Final = 20_000
 """Characters of a Python expression that are parsed."""
 
@@ -38,7 +42,8 @@ def json_calls(text: str, tools: ToolNames) -> bool:
         try:
             value, end = _decoder.raw_decode(rest)
         except (ValueError, RecursionError):
-            return not found and _is_call(_python_value(rest), tools)
+            quoted = rest.startswith(("{'", "[{'"))
+            return not found and quoted and _is_call(_python_value(rest), tools)
         if not _is_call(value, tools):
             return False
         found = True
@@ -51,10 +56,18 @@ _decoder: Final = json.JSONDecoder(strict=False)
 
 def _python_value(text: str) -> Any:
     """A dict or list as Python writes it: models that mean JSON now and then do that."""
-    if len(text) <= _PYTHON_LIMIT:
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            return ast.literal_eval(text)
+    with suppress(*_UNREADABLE):
+        return ast.literal_eval(_parsed(text, "eval"))
     return None
+
+
+def _parsed(text: str, mode: Literal["eval", "exec"]) -> Any:
+    """The tree of Python in `text`. Raises one of `_UNREADABLE`."""
+    if len(text) > _PYTHON_LIMIT:
+        raise ValueError
+    with warnings.catch_warnings():  # what a model writes is no code of ours to be warned of
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode=mode)
 
 
 def _is_call(value: Any, tools: ToolNames) -> bool:
@@ -92,11 +105,11 @@ def python_calls(text: str, tools: ToolNames) -> bool:
     calls inside of `print`.
     """
     text = text.strip()
-    if len(text) > _PYTHON_LIMIT or not text.endswith((")", "]")):
+    if _CALL_START.match(text) is None or not text.endswith((")", "]")):
         return False
     try:
-        body = ast.parse(text).body
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        body = _parsed(text, "exec").body
+    except _UNREADABLE:
         return False
     return bool(body) and all(
         isinstance(one, ast.Expr) and _is_python_call(one.value, tools) for one in body
