@@ -7,6 +7,7 @@ follow from Roost's own, so that every process gives the same one the same id.
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -28,6 +29,8 @@ from roost.runtime.turn_watch import TurnSeen
 SERVICE: Final = "roost"
 _WORDS: Final = 200
 """Characters of what the SDK says of a failure."""
+_SYSTEM: Final = re.compile(r"\[Errno -?\d+\] ([\w ]+)")
+_ANSWER: Final = re.compile(r"code: (\d+), reason: ([^\n]{1,100})")
 Doubt = Callable[[str], None]
 Fail = Callable[[], None]
 
@@ -43,9 +46,18 @@ class _Listener(logging.Handler):
         self._fail = fail
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._doubt(cut(" ".join(record.getMessage().split()), _WORDS))
+        self._doubt(_plain(record.getMessage()))
         if record.levelno >= logging.ERROR:
             self._fail()
+
+
+def _plain(words: str) -> str:
+    """What the SDK logs, without the names of its classes where they hide what happened."""
+    if found := _SYSTEM.search(words):
+        return found[1]
+    if found := _ANSWER.search(words):
+        return f"it answers {found[1]} {found[2]}"
+    return cut(" ".join(words.split()), _WORDS)
 
 
 class Exporter:

@@ -96,10 +96,9 @@ def speaks_grpc(environ: Mapping[str, str]) -> bool:
 
 def missing() -> bool:
     """Whether the extra is not installed."""
-    try:
+    with suppress(ImportError, AttributeError, ValueError):  # where half of it is there
         return any(importlib.util.find_spec(name) is None for name in _NEEDED)
-    except ModuleNotFoundError:
-        return True
+    return True
 
 
 def telemetry_of(
@@ -116,6 +115,9 @@ def telemetry_of(
     """
     target = target_of(config, environ)
     if target is None:
+        return None
+    if target.endpoint is not None and not target.endpoint.startswith(("http://", "https://")):
+        tell("no telemetry is sent: `telemetry.otlp.endpoint` is no address that begins with http")
         return None
     if missing():
         if target.by_config:

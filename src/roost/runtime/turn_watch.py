@@ -2,6 +2,7 @@
 log them. A turn never waits for it, and nothing that goes wrong here reaches one.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -103,6 +104,8 @@ class TurnWatch:
         self._steps: dict[str, _Running] = {}
         """The turns by their step at work."""
         self._observers: list[Observer] = []
+        self._ends: set[asyncio.Task[None]] = set()
+        """Ends of turns that are being told."""
         bus.listen(self._hear)
 
     def add(self, observer: Observer) -> None:
@@ -111,6 +114,7 @@ class TurnWatch:
 
     async def close(self) -> None:
         """Let the observers end what they do; all turns have ended."""
+        await asyncio.gather(*self._ends)
         for observer in self._observers:
             await observer.close()
 
@@ -128,12 +132,12 @@ class TurnWatch:
                 self._steps.pop(running.message_id, None)
                 if self._running.get(place) is running:
                     del self._running[place]
-                await self._tell_end(claim)
+                # Whoever stops the turn must not stop this.
+                end = asyncio.create_task(self._tell_end(claim))
+                self._ends.add(end)
+                end.add_done_callback(self._ends.discard)
 
     async def _tell_end(self, claim: Claim) -> None:
-        if not self._observers:
-            return
-
         def read(db: Reader) -> TurnSeen:
             led_by = tuple(turns_that_led_to(db, claim.address, claim.turn.id))
             return TurnSeen(claim, _turn(db, claim.turn.id), led_by)
