@@ -36,7 +36,7 @@ def listing(
 ) -> Parser:
     """Let the command be able to list: that is its action `list`, and what it does without one."""
     options(parser)
-    action = add("list", f"{summary} (what is done without an action)", below, alias="ls")
+    action = add("list", f"{summary} (the default)", below, alias="ls")
     options(action)
     for one in action.actions:
         one.default = SUPPRESS  # else it would undo the same option given before the action
