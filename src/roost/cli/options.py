@@ -27,7 +27,7 @@ def run(parser: Parser) -> None:
     place(parser, "work in this folder (default: the current one)")
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to run as (`roost agents` lists them)")
-    add("--variant", metavar="NAME", help="reasoning effort of the model, such as high")
+    add("--variant", metavar="NAME", help="reasoning effort of the model: none, low, high, ...")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "-c",
@@ -96,7 +96,8 @@ def _limits(parser: Parser) -> None:
         "--max-cost",
         type=positive_amount,
         metavar="USD",
-        help="most US dollars of all its actors together; the price of the model must be known",
+        help="stop when all its actors together have cost so much, which wants a known price;"
+        " steps under way by then, and one last call that reports, come on top",
     )
 
 
