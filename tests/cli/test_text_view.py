@@ -11,6 +11,7 @@ from roost.cli.run.sightings import (
     Gone,
     Head,
     Looks,
+    Noticed,
     Piece,
     Retrying,
     Sighting,
@@ -18,6 +19,7 @@ from roost.cli.run.sightings import (
 )
 from roost.cli.run.text_view import TextOptions, TextView, retrying_words
 from roost.cli.terminal import Look
+from roost.inbox.notices import NoticeBody
 from roost.sessions.models import AssistantInfo, Message, MessagePath, MessageTime
 from roost.sessions.parts import (
     Part,
@@ -253,6 +255,13 @@ CALLS = [
 @pytest.mark.parametrize(("name", "state", "line"), CALLS)
 def test_a_call_is_one_line_with_the_essential(name: str, state: ToolState, line: str) -> None:
     assert shown(view(), tool(name, state))[1] == line + "\n"
+
+
+def test_what_an_actor_reports_is_one_line_in_its_own_words() -> None:
+    notice = NoticeBody(
+        notice="failed", session_id="ses_1", actor_id="explore-1", error="<a> &\n  b > c"
+    )
+    assert shown(view(), Noticed(notice))[1] == "✉ explore-1 failed.  <a> & b > c\n"
 
 
 def test_a_call_that_failed_says_why_and_a_refused_one_is_counted() -> None:

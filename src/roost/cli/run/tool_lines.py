@@ -59,7 +59,7 @@ def notice_line(notice: NoticeBody, look: Look) -> str:
     icon = look.icon(*_NOTICE)
     ended = terminal_safe(f"{notice.actor_id} {ending_of(notice)}")
     said = notice.summary or notice.error or notice.result.strip().partition("\n")[0]
-    tail = look.paint(f"  {terminal_safe(cut(said, LONGEST))}", "dim") if said else ""
+    tail = look.paint(f"  {terminal_safe(one_line(said))}", "dim") if said else ""
     return f"{look.paint(icon, 'cyan')} {ended}{tail}"
 
 
