@@ -44,15 +44,15 @@ def listing(
     return action
 
 
-def formats(parser: Parser) -> None:
-    """Add `--format` and `--json`."""
+def formats(parser: Parser, words: str = "text for people, or JSON (default: text)") -> None:
+    """Add `--format` and `--json`; `words` say what the formats are."""
     add = parser.add_argument
     add(
         "--format",
         type=format_name,
         choices=("text", "json"),
         default="text",
-        help="text for people, or JSON (default: text)",
+        help=words,
     )
     add(
         "--json",
@@ -99,14 +99,16 @@ def log_options(parser: Parser) -> None:
     group.add_argument(
         "--log-level",
         default=SUPPRESS,
+        metavar="LEVEL",
         choices=("DEBUG", "INFO", "WARN", "ERROR"),
-        help="least important lines that are logged (default: INFO)",
+        help="from where on: DEBUG, INFO (the default), WARN or ERROR",
     )
     group.add_argument(
         "--log-format",
         default=SUPPRESS,
+        metavar="FORMAT",
         choices=("json", "text"),
-        help="how lines are written (default: json in the file, text on stderr)",
+        help="json or text (default: json in the file, text on stderr)",
     )
 
 

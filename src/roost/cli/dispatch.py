@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self, cast
 
 from roost.cli.failures import report
-from roost.cli.grammar import COMMANDS, Command, find_command, parse
+from roost.cli.grammar import COMMANDS, find_command, parse
+from roost.cli.overview import START, overview
 from roost.cli.parser import near_match
 from roost.core.errors import RoostError, UsageError, cause_of
 
@@ -15,17 +16,6 @@ INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """As a shell shows a program that SIGPIPE ended."""
 _WITH_VALUE: Final = ("--log-level", "--log-format")
-_START: Final = """\
-Roost, a coding agent for the terminal. It is used by commands; a full-screen interface is to come.
-
-  roost run "what does this project do?"    one prompt, shown as it is answered
-  roost run -c "now add a test"             go on with the last session of this folder
-  roost sessions                            what was done before in this project
-  roost serve                               serve sessions to other programs
-  roost doctor                              check that everything is ready
-
-`roost --help` lists all commands.
-"""
 
 
 class _Module(Protocol):
@@ -76,12 +66,12 @@ def _code_of(raised: BaseException) -> int:
 def _run(words: list[str]) -> int:
     before, rest = _split(words)
     if not rest:
-        return _print(_START)
+        return _print(START)
     name, *after = rest
     if name in {"-h", "--help"} or rest == ["help"]:
-        return _print(_help())
+        return _print(overview())
     if name == "help":
-        name, after = after[0], ["--help"]
+        name, after = after[0], [*after[1:], "--help"]
     command = find_command(name)
     if command is None:
         raise UsageError(f"there is no {_kind(name)} {name}", hint=_nearest(name))
@@ -105,36 +95,6 @@ def _kind(name: str) -> str:
 def _nearest(name: str) -> str:
     known = [spelling for c in COMMANDS for spelling in (c.name, *c.aliases)]
     return f"{near_match(name, known)}See `roost --help`."
-
-
-def _help() -> str:
-    lines = [_line(command) for command in COMMANDS]
-    return "\n".join(
-        [
-            "usage: roost COMMAND ...",
-            "",
-            "A coding agent for the terminal: many actors in one session, safe against crashes.",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "options of every command:",
-            "  -h, --help       what the command takes, with examples",
-            "  --print-logs     write the log to stderr too",
-            "  --log-level L    DEBUG, INFO, WARN or ERROR",
-            "  --log-format F   json or text",
-            "",
-            "  -v, --version    print the version",
-            "",
-            "ROOST_DEBUG=1 shows where an error comes from. Files are kept below $ROOST_HOME,",
-            "else where this system keeps such files: `roost config path` tells.",
-            "",
-        ]
-    )
-
-
-def _line(command: Command) -> str:
-    return f"  {command.name:<12} {command.summary}"
 
 
 def _print(text: str) -> int:

@@ -8,7 +8,7 @@ STATE says what a session is doing:
   waits for permission, waits for an answer
                an actor of it asks you: roost requests
   waiting      a prompt lies in it that nobody has read yet
-  interrupted  its process ended in the middle; nothing is lost: roost run -s ID "go on"
+  interrupted  its process ended in the middle: roost run -s ID "go on"
   archived     it was put aside
 (`--state asking` finds those that ask you.)"""
 SHOWN: Final = """\
@@ -80,11 +80,15 @@ To go on with a session: roost run -s ses_dd3f "...", or roost run -c "..." for 
 ACTOR_STATES: Final = """\
 Listed are actors at work, those whose process ended in the middle, and whoever is above them.
 STATE says what an actor is doing:
-  progressing  it gives signs of life          stalled      it has given none for long
-  waiting      for mail                        pending      it is to run
-  stopping     it was asked to                 interrupted  its process ended in the middle
-  waits for permission, waits for an answer    it asks you: roost requests
-  asleep       it does nothing; with how its last turn came out, such as `asleep: success`"""
+  progressing  it gives signs of life
+  stalled      it has given none for long
+  waiting      for mail
+  waits for permission, waits for an answer
+               it asks you: roost requests
+  pending      it is to run
+  stopping     it was asked to
+  interrupted  its process ended in the middle
+  asleep       it does nothing; its last turn came out as said behind it"""
 ACTORS: Final = """\
 examples:
   roost actors

@@ -62,12 +62,7 @@ def run(parser: Parser) -> None:
         metavar="FILE",
         help="the answer must fit the JSON Schema in this file; it alone goes to stdout",
     )
-    add(
-        "--format",
-        choices=("text", "json", "default"),
-        default="text",
-        help="text for people, or one JSON object a line (default is text)",
-    )
+    formats(parser, "text for people, or one JSON object a line (default: text)")
     add("--thinking", action="store_true", help="show the model's reasoning too")
     add("--yes", action="store_true", help="allow what would be asked; never what is denied")
     add(

@@ -2,9 +2,11 @@
 
 import argparse
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NoReturn, cast
 
+from roost.cli.wrapping import columns, wrapped
 from roost.core.errors import UsageError
 
 LOG_OPTIONS: Final = ("print_logs", "log_level", "log_format")
@@ -96,7 +98,7 @@ def _is_given(options: tuple[str, ...], words: Sequence[str]) -> bool:
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26)
+        super().__init__(prog, max_help_position=26, width=columns())
 
     def add_usage(
         self,
@@ -108,6 +110,10 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         """The first line, without what every command takes."""
         told = [action for action in actions if action.dest not in _UNSAID]
         super().add_usage(usage, told, groups, prefix)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Examples and tables as they are written, paragraphs as wide as the screen."""
+        return textwrap.indent(wrapped(text, width), indent)
 
     def _format_action(self, action: argparse.Action) -> str:
         """A line an action: the word that stands for all of them needs none."""
