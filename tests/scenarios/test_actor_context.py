@@ -322,7 +322,7 @@ def test_a_run_tells_what_all_its_actors_used(house: Household) -> None:
 def test_people_are_told_what_all_actors_used(chat_house: Household) -> None:
     chat_house.play(Cast([run("scout"), "Heard.", "Alone."], scout=[report()]))
     done = chat_house.run("run", "--yes", "Delegate.")
-    assert "all 2 actors: 3 steps · " in done.stderr
+    assert "2 actors together: 3 steps · " in done.stderr
     assert "all " not in chat_house.run("run", "--yes", "-c", "Alone?").stderr
 
 

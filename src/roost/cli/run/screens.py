@@ -206,7 +206,7 @@ def _together(total: Spent | None) -> list[str]:
     if total is None or total.actors < 2:
         return []
     figures = _used(total.steps, total.tokens.total, total.cost)
-    return [f"all {total.actors} actors: {' · '.join(figures)}"]
+    return [f"{total.actors} actors together: {' · '.join(figures)}"]
 
 
 def _used(steps: int, tokens: int, cost: float) -> list[str]:
