@@ -1,9 +1,11 @@
 """Which turns run, one after the other, and what is kept between them."""
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import NoReturn
 
+import pytest
 from runtime_stage import Desk, desk
 from stage import note, texts
 from test_runtime import at_desk
@@ -15,7 +17,7 @@ from roost.events.types import Delta
 from roost.inbox.models import Address
 from roost.runtime.worlds import IDLE_SHELLS
 from roost.sessions.models import MAIN
-from scripted_model.scenario import Barrier, scenario, step
+from scripted_model.scenario import Barrier, Call, scenario, step
 
 
 def test_waking_an_actor_that_nothing_waits_for_starts_no_turn(tmp_path: Path) -> None:
@@ -118,6 +120,25 @@ def test_what_runs_is_interrupted_when_the_runtime_closes_and_goes_on_by_mail_on
             assert texts(await place.messages(session_id))[2:] == ["and on", "pong"]
 
     asyncio.run(second(asyncio.run(first())))
+
+
+@pytest.mark.parametrize("waits", ["a model", "a tool"])
+def test_a_runtime_whose_database_is_gone_still_closes(tmp_path: Path, waits: str) -> None:
+    call = Call("bash", {"command": "touch began; sleep 20"})
+    script = scenario(Barrier("gate") if waits == "a model" else call, "done")
+
+    async def play() -> None:
+        async with asyncio.timeout(15), desk(tmp_path, script) as place:
+            session = await place.session()
+            await place.prompt(session.id, "begin")
+            if waits == "a model":
+                await place.reached("gate")
+            else:
+                while not (place.project / "began").exists():
+                    await asyncio.sleep(0.01)
+            shutil.rmtree(place.runtime.paths.data)
+
+    asyncio.run(play())
 
 
 def test_shells_of_folders_in_which_nobody_works_are_closed(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Ends a turn, or refuses to: mail that arrived meanwhile is seen in the same transaction."""
 
+from typing import Final
+
 import msgspec
 
 from roost.actors import ending as endings
@@ -11,6 +13,10 @@ from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.inbox import store as inbox
 from roost.sessions import store as sessions
+from roost.sessions.models import MessageError
+
+DELETED: Final = "session {} was deleted while it was at work"
+DELETED_HINT: Final = "What it did to files stays."
 
 
 def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
@@ -23,6 +29,9 @@ def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
     """
     actor = store.check_fence(tx, claim)
     failpoint("settle.before")
+    known = sessions.find(tx, actor.session_id) is not None
+    if not known:  # deleted by a program that does not keep to the rules of the database
+        ending = msgspec.structs.replace(ending, outcome="failure", error=_deleted(actor))
     delivered = turn_store.get_turn(tx, claim.turn.id).outcome is not None
     if not delivered:
         if ending.outcome == "success" and inbox.has_mail(tx, claim.address):
@@ -33,7 +42,14 @@ def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
             endings.tell_finalizing(tx, actor, claim.turn.id, ending)
         return "finalizing"
     endings.close(tx, actor, claim.turn.id)
-    return _sleep(tx, actor, ending)
+    status = _sleep(tx, actor, ending)
+    if known:
+        sessions.touch(tx, actor.session_id, now_ms())
+    return status
+
+
+def _deleted(actor: Actor) -> MessageError:
+    return MessageError("UnknownError", {"message": DELETED.format(actor.session_id)})
 
 
 def _sleep(tx: Transaction, actor: Actor, ending: Ending) -> Settled:
@@ -47,5 +63,4 @@ def _sleep(tx: Transaction, actor: Actor, ending: Ending) -> Settled:
         store.set_resumed(tx, actor, 0)
     failpoint("settle.written")
     tell_status(tx, resting)
-    sessions.touch(tx, actor.session_id, now)
     return status

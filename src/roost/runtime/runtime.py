@@ -283,7 +283,8 @@ class Runtime:
     async def wait_turn(self, session_id: str, message_id: str) -> TurnResult:
         """Wait until the turn that takes up the prompt `message_id` has ended.
 
-        Raises `NotFoundError` if the prompt is withdrawn meanwhile.
+        Raises `NotFoundError` if the prompt is withdrawn meanwhile, `ConflictError` if the session
+        is deleted.
         """
         return await self._waits.turn(session_id, message_id)
 

@@ -177,7 +177,7 @@ class Scheduler:
                 self._again.discard(address)
                 began = time.monotonic()
                 settled = await self._one_turn(address, reason)
-                if not settled and address not in self._again:
+                if self._closing or (not settled and address not in self._again):
                     return
                 reason = "mail"
                 if time.monotonic() - began > BUSY_SECONDS:
@@ -198,7 +198,8 @@ class Scheduler:
                 return claimed is not None and await self._run(world, claimed)
         except StorageError as error:
             self._report(address, error)
-            await asyncio.sleep(RETRY_SECONDS)
+            if not self._closing:  # else it took the place of the cancellation
+                await asyncio.sleep(RETRY_SECONDS)
             return True
         except RoostError as error:
             await self._refuse(address, reason, error)

@@ -8,7 +8,8 @@ from msgspec import Struct
 from roost.actors import family, turn_store
 from roost.actors import store as actors
 from roost.actors.models import Actor, Turn
-from roost.core.errors import NotFoundError
+from roost.actors.settle import DELETED, DELETED_HINT
+from roost.core.errors import ConflictError, NotFoundError
 from roost.db.database import Database
 from roost.db.transaction import Reader
 from roost.db.watching import until
@@ -18,6 +19,7 @@ from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.runtime.models import TurnResult
 from roost.runtime.scheduler import Scheduler
+from roost.sessions import store as sessions
 from roost.sessions import transcript
 
 _POLL_SECONDS: Final = 1.0
@@ -49,7 +51,7 @@ class TurnWaits:
         turn = await until(
             self._database,
             self._bus,
-            lambda db: _turn_of(db, message_id),
+            lambda db: _turn_of(db, session_id, message_id),
             lambda turn: turn is not None and turn.phase == "ended",
             concerns=_about(session_id),
             poll=_POLL_SECONDS,
@@ -104,14 +106,22 @@ def _about(session_id: str) -> Callable[[Event], bool]:
     return lambda event: event.session_id == session_id and event.type in _NEWS
 
 
-def _turn_of(db: Reader, message_id: str) -> Turn | None:
+def _turn_of(db: Reader, session_id: str, message_id: str) -> Turn | None:
+    _require(db, session_id)
     row = inbox.get(db, message_id)
     if row.state in {"rejected", "expired"}:
         raise NotFoundError(f"the prompt {message_id} was withdrawn, or waited for too long")
     return turn_store.get_turn(db, row.turn_id) if row.turn_id else None
 
 
+def _require(db: Reader, session_id: str) -> None:
+    """Raise `ConflictError` for a session that somebody has deleted."""
+    if sessions.find(db, session_id) is None:
+        raise ConflictError(DELETED.format(session_id), hint=DELETED_HINT)
+
+
 def _tree(db: Reader, address: Address, first: Turn) -> _Tree:
+    _require(db, address.session_id)
     turn, is_last = _last_of(db, address, first)
     below = family.descendants(db, address, at_work=True)
     at_work = bool(below) or actors.get(db, address).status != "idle"
