@@ -305,6 +305,22 @@ def test_without_a_person_an_ask_is_a_denial_that_names_yes(
     assert "refused" not in done.err
 
 
+def test_the_advice_of_a_refused_delete_names_its_permission_and_the_rule_works(
+    user: User, model: ScriptedModel
+) -> None:
+    delete = scenario(Call("bash", {"command": "rm notes.txt"}), "as you like")
+    (user.folder / "notes.txt").write_text("mine")
+    model.use(delete)
+    assert "a rule that names `bash_delete` under `permission`" in user.run("run", "rm it").err
+    assert (user.folder / "notes.txt").exists()
+    config = json.loads(user.environment["ROOST_CONFIG_CONTENT"])
+    config["permission"] = {"bash_delete": {"rm *.txt": "allow"}}
+    user.environment["ROOST_CONFIG_CONTENT"] = json.dumps(config)
+    model.use(delete)
+    assert "refused" not in user.run("run", "rm it").err
+    assert not (user.folder / "notes.txt").exists()
+
+
 def test_what_yes_does_not_cover_is_not_blamed_on_its_absence(
     user: User, model: ScriptedModel
 ) -> None:

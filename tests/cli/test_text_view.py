@@ -264,12 +264,35 @@ def test_what_an_actor_reports_is_one_line_in_its_own_words() -> None:
     assert shown(view(), Noticed(notice))[1] == "✉ explore-1 failed.  <a> & b > c\n"
 
 
+def refused(**how: Any) -> Piece:
+    reason = "not allowed\nhint"
+    told = {"denied": True, **how}
+    return tool("bash", ToolFailed({"command": "rm x"}, reason, ToolTime(1, 2), told), str(how))
+
+
 def test_a_call_that_failed_says_why_and_a_refused_one_is_counted() -> None:
     one = view()
-    error = ToolFailed({"command": "rm x"}, "not allowed\nhint", ToolTime(1, 2), {"denied": True})
-    _, notes = shown(one, tool("bash", error))
+    _, notes = shown(one, refused())
     assert notes == "✗ rm x: not allowed\n"
-    assert one.denied == 1
+    assert one.refusals.count == 1
+    assert one.refusals.advice() == (
+        "1 call was refused. What a rule denies no flag allows; `roost config` shows the rules."
+    )
+
+
+def test_what_may_be_done_about_refused_calls_names_the_permissions() -> None:
+    one = view()
+    shown(one, refused(permission="bash"), refused(permission="bash_delete"))
+    assert one.refusals.advice() == (
+        "2 calls were refused. --yes allows what would be asked, though never what is denied; for"
+        " good, a rule that names `bash` and `bash_delete` under `permission` in your roost.json."
+    )
+    one = view()
+    shown(one, refused(permission="bash_process_kill", needsPerson=True))
+    assert one.refusals.advice() == (
+        "1 call was refused. --yes does not cover deletes outside the project and kills by name;"
+        " a rule that names `bash_process_kill` under `permission` in your roost.json does."
+    )
 
 
 def test_a_plain_stream_gets_plain_icons_and_no_colour() -> None:

@@ -62,6 +62,16 @@ class ConflictError(RoostError):
 class DeniedError(RoostError):
     """A permission rule, the user, or the absence of a user refused the action."""
 
+    def __init__(
+        self, message: str, *, hint: str = "", permission: str = "", needs_person: bool = False
+    ) -> None:
+        """`permission` is what a rule names that would allow the action; empty where nobody was
+        missing. `needs_person`: no flag allows it in place of such a rule.
+        """
+        super().__init__(message, hint=hint)
+        self.permission = permission
+        self.needs_person = needs_person
+
 
 class StorageError(RoostError):
     """The database cannot be used: disk full, no locks, damaged, read-only or too new."""

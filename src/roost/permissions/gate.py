@@ -78,8 +78,7 @@ class Gate:
             asked = verdict.action == "ask"
             verdict = settle_alone(request, verdict, yes=self._yes)
             if verdict.action == "deny":
-                way_out = how_to_allow(request.permission, needs_person=request.needs_person)
-                raise DeniedError(verdict.reason, hint=way_out if asked else "")
+                raise _nobody_there(request, verdict) if asked else DeniedError(verdict.reason)
             return
         if verdict.action == "ask" and by.alone:
             raise DeniedError(f"{verdict.reason}, and nobody is asked for one that only reads")
@@ -213,6 +212,15 @@ def _about(ask: Ask, note: Callable[[Event], object] | None = None) -> Callable[
         return is_it
 
     return concerns
+
+
+def _nobody_there(request: PermissionRequest, verdict: Verdict) -> DeniedError:
+    return DeniedError(
+        verdict.reason,
+        hint=how_to_allow(request.permission, needs_person=request.needs_person),
+        permission=request.permission,
+        needs_person=request.needs_person,
+    )
 
 
 def _rules(grants: list[tuple[str, str]]) -> tuple[Rule, ...]:

@@ -137,7 +137,7 @@ class _Run:
         name = self._draft.part.tool
         tool = self._plan.tools.get(name)
         if tool is not None and not tool.given and (words := self._refusal(name)):
-            await self.fail(words, denied=True)
+            await self.fail(words, denied={"denied": True})
             return
         try:
             parsed = parse_call(
@@ -172,7 +172,7 @@ class _Run:
             await self.fail(_words(error))
         except RoostError as error:
             stored = error.stored if isinstance(error, ToolError) else None
-            await self.fail(_words(error), denied=isinstance(error, DeniedError), stored=stored)
+            await self.fail(_words(error), denied=_denial(error), stored=stored)
         except Exception as error:
             logger.exception("tool %s failed", parsed.tool.name)
             await self.fail(
@@ -311,15 +311,13 @@ class _Run:
         words: str,
         *,
         interrupted: bool = False,
-        denied: bool = False,
+        denied: Mapping[str, Any] | None = None,
         stored: Stored | None = None,
     ) -> None:
-        """End the call as an error that says `words`."""
-        metadata = dict(self._metadata)
+        """End the call as an error that says `words`; `denied` says how it was refused."""
+        metadata = {**self._metadata, **(denied or {})}
         if interrupted:
             metadata["interrupted"] = True
-        if denied:
-            metadata["denied"] = True
         told = self._world.secrets.hide(clean(words))
         failed = ToolFailed(self._input, told, ToolTime(self._start, now_ms()), metadata or None)
         await self._end(failed, stored)
@@ -336,3 +334,11 @@ class _Run:
 
 def _words(error: RoostError) -> str:
     return f"{error.message}\n{error.hint}" if error.hint else error.message
+
+
+def _denial(error: RoostError) -> dict[str, Any] | None:
+    """How a call was refused, for who looks at it; None if it failed otherwise."""
+    if not isinstance(error, DeniedError):
+        return None
+    named = {"permission": error.permission} if error.permission else {}
+    return {"denied": True, **named, **({"needsPerson": True} if error.needs_person else {})}

@@ -56,13 +56,11 @@ class Followed(Struct, frozen=True):
 
     result: TurnResult | None = None
     failure: RoostError | None = None
-    """Why there is no result."""
+    """Why there is no result: nothing more can be waited for."""
     left: bool = False
     """The turn goes on in another process."""
     cut: bool = False
     """The turn had ended, and what it had left at work was stopped."""
-    gave_up: bool = False
-    """The database cannot be written, so nothing more can be waited for."""
     goal: Goal | None = None
     """What the session was to reach with this prompt, as it stands at the end."""
 
@@ -260,4 +258,4 @@ class Follower:
         await self._withdraw()
         message = self._troubles[-1].error.get("data", {}).get("message", "unknown error")
         error = RoostError(f"the turn cannot go on: {message}")
-        return Followed(failure=error, gave_up=True)
+        return Followed(failure=error)

@@ -70,7 +70,6 @@ class TextScreen:
         directory: str,
         *,
         thinking: bool,
-        yes: bool,
         structured: bool,
         reader_left: Callable[[], None],
     ) -> None:
@@ -78,7 +77,6 @@ class TextScreen:
 
         `structured`: an answer in a format is asked for. It alone goes to stdout, whole.
         """
-        self._yes = yes
         self._structured = structured
         self._reader_left = reader_left
         self._outputs: dict[Stream, Output] = {
@@ -133,9 +131,9 @@ class TextScreen:
             if finale.end.hint:
                 hint = terminal_safe(finale.end.hint).replace("\n", "\n  ")
                 chunks += self._view.note(f"  {hint}")
-        if self._view.denied:
-            chunks += self._view.note(_denied(self._view.denied, yes=self._yes))
-        for line in _footer(finale, self._view.denied):
+        if refused := self._view.refusals.count:
+            chunks += self._view.note(self._view.refusals.advice())
+        for line in _footer(finale, refused):
             chunks += self._view.note(self._look.paint(line, "dim"))
         return chunks
 
@@ -170,18 +168,6 @@ def _answer(structured: Any) -> list[Chunk]:
     if structured is None:
         return []
     return [Chunk("answer", msgspec.json.encode(structured).decode() + "\n")]
-
-
-def _denied(count: int, *, yes: bool) -> str:
-    calls = counted(count, "call was", "calls were")
-    if yes:
-        way_out = (
-            "--yes does not cover what a rule denies, deletes outside the project, and kills by"
-            " name; `permission` of your configuration can allow them by name."
-        )
-    else:
-        way_out = "--yes allows what would be asked, though never what is denied."
-    return f"{calls} refused. {way_out}"
 
 
 def _footer(finale: Finale, denied: int) -> list[str]:

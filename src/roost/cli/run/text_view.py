@@ -11,6 +11,7 @@ from msgspec import Struct
 from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.essence import Place
 from roost.cli.run.goal_lines import goal_line, is_told
+from roost.cli.run.refusals import Refusals
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import (
     Asking,
@@ -31,7 +32,6 @@ from roost.cli.run.steps import Steps
 from roost.cli.run.tool_lines import (
     ANNOUNCED,
     exit_line,
-    is_denied,
     is_running,
     notice_line,
     sent_on_line,
@@ -81,8 +81,7 @@ class TextView:
         self._answered = False
         self._held = ""
         """A carriage return at the end of a delta: what it means shows with the next character."""
-        self.denied = 0
-        """Calls that were refused."""
+        self.refusals = Refusals()
 
     def feed(self, sighting: Sighting) -> list[Chunk]:
         """What to write because of `sighting`."""
@@ -205,7 +204,7 @@ class TextView:
 
     def _tool(self, part: ToolPart) -> list[Chunk]:
         look = self._options.notes
-        self.denied += is_denied(part)
+        self.refusals.see(part)
         ended = exit_line(part, look)
         if part.id in self._announced and isinstance(part.state, ToolCompleted):
             below = self._fresh == part.id

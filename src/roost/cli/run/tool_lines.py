@@ -70,12 +70,6 @@ def sent_on_line(sent: SentOn, look: Look) -> str:
     return f"{look.paint(icon, 'cyan')} a hook sends it on ({sent.point}): {reason}"
 
 
-def is_denied(part: ToolPart) -> bool:
-    """Whether the call was refused by a permission rule or for want of a person to ask."""
-    state = part.state
-    return isinstance(state, ToolFailed) and bool((state.metadata or {}).get("denied"))
-
-
 def exit_line(part: ToolPart, look: Look) -> str:
     """What is added when a command that was announced did not end with 0."""
     state = part.state

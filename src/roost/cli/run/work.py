@@ -133,7 +133,6 @@ def _screen(options: RunOptions, session: Session, stop: Stop) -> Screen:
     return TextScreen(
         session.directory,
         thinking=options.thinking,
-        yes=options.yes,
         structured=options.schema is not None,
         reader_left=reader_left,
     )
@@ -204,7 +203,7 @@ class _Run:
         followed = await self._follow(prompt)
         self._last.session_id = self._address.session_id if self.heard else None
         end = await self._last.finish(followed, self._stop)
-        if not followed.gave_up:
+        if followed.failure is None:
             await self._linger()
         return end
 
@@ -222,8 +221,9 @@ class _Run:
                 self._runtime, self._address, accepted.message_id, news=news, stop=self._stop
             )
             followed = await follower.follow(self._show)
-        self.heard = followed.result is not None or followed.left or followed.gave_up
-        if self.heard and not followed.gave_up:
+        failed = followed.failure is not None
+        self.heard = followed.result is not None or followed.left or failed
+        if self.heard and not failed:
             self._last.total = await self._runtime.database.read(
                 lambda db: spent_since_prompt(db, self._address, accepted.message_id)
             )
