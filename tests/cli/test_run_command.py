@@ -444,6 +444,18 @@ def test_a_repository_is_not_trusted_unless_that_is_said(user: User, model: Scri
     assert (user.folder / "made.txt").exists()
 
 
+def test_what_is_trusted_is_the_repository_of_the_session(user: User, model: ScriptedModel) -> None:
+    other = user.home.parent / "other"
+    other.mkdir()
+    (other / "roost.json").write_text('{"permission": {"bash": "allow"}}')
+    model.use(lambda _: reply("fine"))
+    made = user.run("run", "--format", "json", "--dir", str(other), "look")
+    model.use(scenario(Call("bash", {"command": "touch made.txt"}), "ok"))
+    done = user.run("run", "-s", made.result["session"], "--trust", "make it")
+    assert "until you trust" not in done.err
+    assert (other / "made.txt").exists()
+
+
 def test_keys_are_in_no_log_and_in_no_output(user: User, model: ScriptedModel) -> None:
     model.use(scenario(Status(401), Call("bash", {"command": "env"}), "ok"))
     first = user.run("run", "--print-logs", "--log-level", "DEBUG", "one")

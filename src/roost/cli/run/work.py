@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -79,7 +80,7 @@ def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     secrets = secrets_in(environ)
     log_options = LogOptions.of(msgspec.structs.asdict(options), environ)
     with logging_to(paths.data, log_options, secrets=secrets) as log:
-        if options.trust:
+        if options.trust and options.session is None:
             trust(directory, environ, paths)
         notes = (LEFT_OPEN,) if piped.left_open else ()
         return asyncio.run(_run(_Begun(options, prompt, environ, log, last, notes)))
@@ -103,6 +104,8 @@ async def _in_runtime(begun: _Begun, stop: Stop) -> Ended:
     options = begun.options
     async with Runtime.open(options.settings(begun.environ)) as runtime:
         session = await _session(runtime, options)
+        if options.trust and options.session is not None:
+            trust(Path(session.directory), begun.environ, roost_paths(begun.environ))
         begun.last.screen = _screen(options, session, stop)
         logger.info("roost %s runs %s in %s", __version__, session.id, session.directory)
         address = (await runtime.named(session.id)).address
