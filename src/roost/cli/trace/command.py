@@ -88,11 +88,11 @@ def _screen(options: TraceOptions, found: list[Rows], home: Home) -> Screen:
     if options.format == "json":
         return JsonLines(hide)
     look, follows = look_of(sys.stdout, os.environ), options.follow
-    return Text(_width, look, hide, follows=follows, live=follows and is_terminal(sys.stdout))
+    return Text(_size, look, hide, follows=follows, live=follows and is_terminal(sys.stdout))
 
 
-def _width() -> int:
-    return shutil.get_terminal_size((WIDTH, 24)).columns
+def _size() -> os.terminal_size:
+    return shutil.get_terminal_size((WIDTH, 24))
 
 
 def _secrets(found: list[Rows], home: Home) -> frozenset[str]:

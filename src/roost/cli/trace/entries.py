@@ -89,6 +89,8 @@ class Called(_Entry, frozen=True, kw_only=True, tag="step"):
     """Seconds to the first thing that the model said or called."""
     answered: float | None = None
     """Seconds until it had ended its answer."""
+    elapsed: float | None = None
+    """Seconds until now, while it answers."""
     seconds: float | None = None
     """Until the last of its tools had ended; None: it goes on."""
     tokens: Spent = Spent()
@@ -105,6 +107,7 @@ class Ran(_Entry, frozen=True, kw_only=True, tag="tool"):
     """A call of a tool."""
 
     step: int
+    message_id: str = ""
     call_id: str
     tool: str
     about: str
@@ -121,6 +124,8 @@ class Ran(_Entry, frozen=True, kw_only=True, tag="tool"):
 class Retry(_Entry, frozen=True, kw_only=True, tag="retry"):
     """A call of the model failed and was tried again."""
 
+    message_id: str = ""
+    """Its step."""
     attempt: int
     tries: int | None = None
     kind: str = ""
@@ -132,6 +137,8 @@ class Retry(_Entry, frozen=True, kw_only=True, tag="retry"):
 class Decision(_Entry, frozen=True, kw_only=True, tag="decision"):
     """A policy did not leave things to go their usual way."""
 
+    message_id: str = ""
+    """The step that was judged."""
     policy: str
     action: str
     budget: str = ""

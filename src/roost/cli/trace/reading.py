@@ -102,8 +102,7 @@ def read_imported(db: Reader, session: Session, actor_id: str) -> list[Rows]:
     placed = turn_messages.of_turn(db, session.id, actor_id, None)
     pieces: list[list[Placed]] = []
     for one in placed:
-        is_said = isinstance(one.message.info, UserInfo)
-        if not pieces or (is_said and _has_answer(pieces[-1])):
+        if not pieces or (_begins_anew(one) and _has_answer(pieces[-1])):
             pieces.append([])
         pieces[-1].append(one)
     actor = actor_at(db, Address(session.id, actor_id))
@@ -118,6 +117,15 @@ def read_imported(db: Reader, session: Session, actor_id: str) -> list[Rows]:
         )
         for number, piece in enumerate(pieces, start=1)
     ]
+
+
+def _begins_anew(placed: Placed) -> bool:
+    """Whether somebody spoke, and not only Roost itself so that the actor goes on."""
+    info = placed.message.info
+    if not isinstance(info, UserInfo):
+        return False
+    kinds = {row.get("kind") for row in (info.provenance or {}).get("inbox", ())}
+    return kinds != {"system"}
 
 
 def _has_answer(piece: list[Placed]) -> bool:

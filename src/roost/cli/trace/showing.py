@@ -4,6 +4,7 @@ terminal, or as JSON lines.
 
 import sys
 from collections.abc import Callable, Sequence
+from os import terminal_size
 from typing import Protocol
 
 import msgspec
@@ -61,9 +62,15 @@ class Text:
     """Lines for people; with `live` on a terminal, where the last of them can be drawn again."""
 
     def __init__(
-        self, width: Callable[[], int], look: Look, hide: Hide, *, follows: bool, live: bool
+        self,
+        size: Callable[[], terminal_size],
+        look: Look,
+        hide: Hide,
+        *,
+        follows: bool,
+        live: bool,
     ) -> None:
-        self._width = width
+        self._size = size
         self._look = look
         self._hide = hide
         self._follows = follows
@@ -76,14 +83,14 @@ class Text:
     def begin(self, head: Head) -> None:
         """Write the heading."""
         self._began = head.at
-        lines = heading(hidden_head(head, self._hide), self._width(), self._look)
+        lines = heading(hidden_head(head, self._hide), self._size().columns, self._look)
         blank = [""] if self._count else []
         self._count += 1
         _print("\n".join([*blank, *lines, "", self._picture.heads()]))
 
     @property
     def _picture(self) -> Picture:
-        return Picture(self._width(), self._look, self._began)
+        return Picture(self._size().columns, self._look, self._began)
 
     def add(self, entries: Sequence[Entry]) -> None:
         """Write entries, over what was open."""
@@ -96,7 +103,8 @@ class Text:
         """Draw the open end."""
         if self._live:
             self._clear()
-            lines = self._lines(entries)
+            room = max(1, self._size().lines - 1)  # what has left the screen cannot be cleared
+            lines = self._lines(entries)[-room:]
             self._drawn = len(lines)
             if lines:
                 _print("\n".join(lines))
@@ -105,7 +113,7 @@ class Text:
         """Write the sums again where they were not known when the turn was begun."""
         self.live([])
         if self._follows:
-            lines = sums_line(hidden_head(head, self._hide), self._width(), self._look)
+            lines = sums_line(hidden_head(head, self._hide), self._size().columns, self._look)
             _print("\n".join(["", *lines]))
 
     def _lines(self, entries: Sequence[Entry]) -> list[str]:

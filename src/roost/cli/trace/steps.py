@@ -61,8 +61,8 @@ def model_of(info: AssistantInfo) -> str:
     return f"{ref} {info.variant}" if info.variant else ref
 
 
-def called(message: Message, number: int) -> Entry:
-    """The step that wrote `message`."""
+def called(message: Message, number: int, now: int | None) -> Entry:
+    """The step that wrote `message`; `now`, if it is still being written."""
     info = message.info
     assert isinstance(info, AssistantInfo)
     begun = info.time.created
@@ -70,13 +70,15 @@ def called(message: Message, number: int) -> Entry:
     def since(moment: int | None) -> float | None:
         return None if moment is None else max(0, moment - begun) / 1000
 
+    answered = since(timing.answered(message))
     return Called(
         at=begun,
         number=number,
         message_id=info.id,
         model=model_of(info),
         first=since(timing.first_content(message)),
-        answered=since(timing.answered(message)),
+        answered=answered,
+        elapsed=since(now) if answered is None else None,
         seconds=since(info.time.completed),
         tokens=spent_of(info.tokens),
         cost=info.cost,
@@ -110,6 +112,7 @@ def _call(part: ToolPart, number: int, place: Place, created: int, now: int) -> 
     begun = Ran(
         at=at,
         step=number,
+        message_id=part.message_id,
         call_id=part.id,
         tool=part.tool,
         about=said.removeprefix(name) if said != part.tool else "",

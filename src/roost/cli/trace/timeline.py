@@ -1,6 +1,6 @@
 """From the rows of a turn to its timeline: entries in the order in which they began. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 import msgspec
@@ -9,15 +9,18 @@ from msgspec import Struct
 from roost.actors.traces import Decided, HookAsked, Retried, Trace
 from roost.cli.run.essence import Place
 from roost.cli.trace.entries import (
+    Called,
     Child,
     Damaged,
     Decision,
     End,
     Entry,
     Head,
+    Heard,
     Hooked,
     Judged,
     Question,
+    Ran,
     Retry,
 )
 from roost.cli.trace.mail import heard, sent
@@ -50,7 +53,11 @@ def timeline(rows: Rows, *, alive: bool, now: int, before: Before = NOTHING) -> 
             found += heard(rows, message, own)
         else:
             before = before.plus(message)
-            found += [called(message, before.steps), *ran(message, before.steps, place, now)]
+            moment = now if alive else None
+            found += [
+                called(message, before.steps, moment),
+                *ran(message, before.steps, place, now),
+            ]
     found += _of_traces(rows.traces)
     found += [_judged(rows, at) for at in range(len(rows.judged))]
     found += [_question(one) for one in rows.asked]
@@ -58,11 +65,31 @@ def timeline(rows: Rows, *, alive: bool, now: int, before: Before = NOTHING) -> 
     found += [_child(rows, at) for at in range(len(rows.children))]
     if rows.turn.outcome is not None or not rows.stored:
         found.append(_end(rows, before))
-    ordered = sorted(_in_order(found), key=lambda entry: entry.at)
+    places = {placed.message.info.id: at for at, placed in enumerate(rows.messages)}
+    ordered = sorted(_timed(found), key=lambda entry: (entry.at, _rank(entry, places)))
     return Timeline(_head(rows, before, alive=alive, now=now), ordered, before)
 
 
-def _in_order(entries: list[Entry]) -> Iterable[Entry]:
+def _rank(entry: Entry, places: Mapping[str, int]) -> tuple[int, int]:
+    """What comes first of what began in the same moment: a step, its retries, its tools, what was
+    decided of it, then the next message.
+    """
+    match entry:
+        case Heard() | Called():
+            return places.get(entry.message_id, -1), 0
+        case Retry():
+            return places.get(entry.message_id, -1), 1
+        case Ran():
+            return places.get(entry.message_id, -1), 2
+        case Decision():
+            return places.get(entry.message_id, -1), 3
+        case End():
+            return len(places), 1
+        case _:
+            return len(places), 0
+
+
+def _timed(entries: list[Entry]) -> Iterable[Entry]:
     """The entries with a moment for those of which the row has lost it: that of the one before."""
     last = next((entry.at for entry in entries if entry.at), 0)
     for entry in entries:
@@ -125,6 +152,7 @@ def _of_trace(trace: Trace) -> Entry:
         case Decided():
             return Decision(
                 at=at,
+                message_id=fact.message_id,
                 policy=fact.policy,
                 action=fact.action,
                 budget=fact.budget,
@@ -138,6 +166,7 @@ def _of_trace(trace: Trace) -> Entry:
         case Retried():
             return Retry(
                 at=at,
+                message_id=fact.message_id,
                 attempt=fact.attempt,
                 tries=fact.tries,
                 kind=fact.kind,

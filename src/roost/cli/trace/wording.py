@@ -144,7 +144,7 @@ def _called(entry: Called) -> Words:
         mark=_FAILED if entry.error else _STEP,
         label=f"step {entry.number}",
         colour="red" if entry.error else "cyan",
-        took=entry.answered,
+        took=entry.answered if entry.elapsed is None else entry.elapsed,
         below=tuple(below),
     )
 
