@@ -29,9 +29,10 @@ _FENCE: Final = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 _THOUGHT: Final = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _QUOTED: Final = 2_000
 """Characters of an answer that is given back to be mended."""
+SHAPE: Final = '{"verdict": "met" | "gap" | "impossible", "reason": "..."}'
 _AGAIN: Final = (
     "That is no answer that can be read: {problem}. Answer again, with the JSON object alone:"
-    ' {{"verdict": "met" | "gap" | "impossible", "reason": "..."}}'
+    " {shape}"
 )
 
 
@@ -74,10 +75,10 @@ def _how_to_read(condition: str) -> str:
     )
 
 
-def again(asked: ModelRequest, answer: str, problem: str) -> ModelRequest:
-    """The same question after an answer that could not be read."""
+def again(asked: ModelRequest, answer: str, problem: str, shape: str = SHAPE) -> ModelRequest:
+    """The same question after an answer that could not be read; it is to have that `shape`."""
     said = AssistantMessage((Text(cut(answer, _QUOTED) if answer.strip() else "(nothing)"),))
-    words = UserMessage((Text(_AGAIN.format(problem=problem)),))
+    words = UserMessage((Text(_AGAIN.format(problem=problem, shape=shape)),))
     return msgspec.structs.replace(asked, messages=(*asked.messages, said, words))
 
 
@@ -87,16 +88,23 @@ def read(answer: str) -> Opinion:
     Words around it are no answer: an object among them may be one that was quoted. Raises
     `UnreadableOpinionError`.
     """
-    text = _THOUGHT.sub("", answer).strip()
-    if (fenced := _FENCE.match(text)) is not None:
-        text = fenced[1].strip()
-    if not text:
-        raise UnreadableOpinionError("it is empty")
     try:
-        opinion = _decoder.decode(text)
+        opinion = _decoder.decode(bare(answer))
     except (msgspec.MsgspecError, RecursionError) as error:
         raise UnreadableOpinionError(str(error)) from error
     reason = cut(" ".join(clean(opinion.reason).split()), REASON)
     if not reason:
         raise UnreadableOpinionError("`reason` is empty")
     return Opinion(opinion.verdict, reason)
+
+
+def bare(answer: str) -> str:
+    """The answer without thoughts before it and a block of code around it. Raises
+    `UnreadableOpinionError` if that is nothing.
+    """
+    text = _THOUGHT.sub("", answer).strip()
+    if (fenced := _FENCE.match(text)) is not None:
+        text = fenced[1].strip()
+    if not text:
+        raise UnreadableOpinionError("it is empty")
+    return text

@@ -18,26 +18,22 @@ from roost.core.ids import new_id
 from roost.core.log_fields import now_about
 from roost.db.transaction import Transaction
 from roost.llm.models import (
-    CallDelta,
     FinishReason,
     Model,
     ModelError,
     ModelRequest,
-    ReasoningDelta,
-    StreamEvent,
-    TextDelta,
     Usage,
 )
 from roost.llm.retry import GiveUp, budget_of, decide
 from roost.sessions.models import Message, MessageError
 from roost.sessions.parts import CacheTokens, StepFinishPart, Tokens
-from roost.turn.looping import LoopDetector
 from roost.turn.memory import Memory
 from roost.turn.models import Blocked, Completed, Failed, Overflow, Repeat, StepOutcome
 from roost.turn.prepare import Plan, suitable
 from roost.turn.recorder import Recorder
 from roost.turn.reducer import StreamState, reduce
 from roost.turn.toolcalls import CallsResult, run_calls
+from roost.turn.watching import StreamWatch
 from roost.turn.world import World
 
 Store = Callable[[Transaction], None]
@@ -50,7 +46,7 @@ class Step(Struct, frozen=True):
     outcome: StepOutcome
     store: Store
     cost: float
-    """US dollars, failed attempts included."""
+    """US dollars, failed attempts included; not what its message had cost when it began."""
     tokens: int
     invalid_calls: int
     """Calls that could not be read."""
@@ -171,18 +167,15 @@ async def _stream(
 async def _attempt(
     world: World, memory: Memory, request: ModelRequest, recorder: Recorder, attempts: _Attempts
 ) -> None:
-    detectors = {
-        "text": LoopDetector(),
-        "reasoning": LoopDetector(),
-        "arguments": LoopDetector(data=True),
-    }
+    watch = StreamWatch()
     async with asyncio.TaskGroup() as group:
         saving = group.create_task(recorder.save_regularly())
         failure: ModelError | _LoopedError | None = None
         try:
             async with aclosing(world.models.stream(request, memory.encoded)) as stream:
                 async for event in stream:
-                    _watch(detectors, event)
+                    if (unit := watch.see(event)) is not None:
+                        raise _LoopedError(unit)
                     attempts.state, writes = reduce(attempts.state, event)
                     if writes:
                         await recorder.write(writes)
@@ -191,20 +184,6 @@ async def _attempt(
         saving.cancel()
     if failure is not None:
         raise failure
-
-
-def _watch(detectors: dict[str, LoopDetector], event: StreamEvent) -> None:
-    match event:
-        case TextDelta(text=text):
-            unit = detectors["text"].feed(text)
-        case ReasoningDelta(text=text):
-            unit = detectors["reasoning"].feed(text)
-        case CallDelta(text=text):
-            unit = detectors["arguments"].feed(text)
-        case _:
-            return
-    if unit is not None:
-        raise _LoopedError(unit)
 
 
 def _mend(memory: Memory, error: ModelError) -> bool:
@@ -262,13 +241,13 @@ def _end(
         recorder.info,
         time=msgspec.structs.replace(recorder.info.time, completed=now_ms()),
         finish=finish,
-        cost=attempts.cost,
+        cost=recorder.info.cost + attempts.cost,
         tokens=attempts.tokens,
         error=error,
     )
     part = StepFinishPart(
         *(new_id("part"), info.session_id, info.id),
-        *(finish, attempts.cost, attempts.tokens, recorder.snapshot),
+        *(finish, info.cost, info.tokens, recorder.snapshot),
     )
     return recorder.finish(info, (part,))
 
@@ -288,7 +267,7 @@ def _charge_cut(memory: Memory, recorder: Recorder, attempts: _Attempts) -> None
     recorder.put_later(
         StepFinishPart(
             *(new_id("part"), info.session_id, info.id),
-            *("other", attempts.cost, attempts.tokens, recorder.snapshot),
+            *("other", info.cost + attempts.cost, attempts.tokens, recorder.snapshot),
         )
     )
 
