@@ -20,6 +20,8 @@ Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Amount = Annotated[float, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
+Candidates = Annotated[int, Meta(ge=1, le=8)]
+"""Answers that a model proposes for one step; 1: none is chosen from."""
 
 
 class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +49,8 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Deprecated by OpenCode; false becomes a permission deny."""
     tool_allowlist: tuple[str, ...] | None = None
     """The only tools that it is shown and may call; `*` and `?` are wildcards. None: all."""
+    max_mode: bool | Candidates | None = None
+    """Each step is chosen from so many proposed ones; true: as many as `max_mode.candidates` says."""
     completion_gate: bool | None = None
     """An actor that runs as it ends its turn only when its tasks are done, and reports a status."""
 
@@ -182,6 +186,18 @@ class GoalConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How long one judgement may take."""
 
 
+class MaxModeConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a step is chosen from several that are proposed; None leaves what is built in."""
+
+    on: bool = False
+    """For every prompt to a session's own actor that says nothing else."""
+    candidates: Candidates | None = None
+    judge: str | None = None
+    """The model that chooses: `provider/model` or the name of a group. None: that of the session."""
+    seconds: Positive | None = None
+    """How long one candidate may take, its retries included."""
+
+
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How many days things are kept; None keeps them. A server looks once an hour."""
 
@@ -274,6 +290,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     actors: ActorsConfig = ActorsConfig()
     memory: MemoryConfig = MemoryConfig()
     goal: GoalConfig = GoalConfig()
+    max_mode: MaxModeConfig = MaxModeConfig()
     retention: RetentionConfig = RetentionConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     """Of the folder that a process begins in, since it counts all that the process does."""

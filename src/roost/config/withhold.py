@@ -31,6 +31,7 @@ _REASONS: Final = {
     "limits": "it decides what a turn may cost",
     "telemetry": "it sends numbers about your work elsewhere",
     "goal": "it decides where your code is sent and what that costs",
+    "max_mode": "it decides where your code is sent and what that costs",
 }
 _OTHER: Final = "it changes how Roost works"
 _REFERENCE: Final = "it reads the environment or a file"

@@ -44,6 +44,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     """Extra fields of every request body."""
     tool_allowlist: tuple[str, ...] | None = None
     """The only tools that it is shown and may call; None: all that the rules leave. See `lends`."""
+    max_mode: bool | int | None = None
+    """Candidates that each of its steps is chosen from; true: as many as the config says; None: as
+    the config says."""
     completion_gate: bool = False
     """Its turn ends only when its tasks are done, and its last words begin with a status."""
 

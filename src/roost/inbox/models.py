@@ -39,6 +39,7 @@ class PromptBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     system: str | None = None
     tools: dict[str, bool] | None = None
     format: dict[str, Any] | None = None
+    max_mode: bool | int | None = None
 
 
 class NoteBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):

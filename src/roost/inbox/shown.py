@@ -44,6 +44,7 @@ def as_message(row: InboxRow) -> Message:
         model=body.model,
         agent_id=agent_id_of(row.receiver.session_id, row.receiver.actor_id),
         format=body.format,
+        max_mode=body.max_mode,
         system=body.system,
         tools=body.tools,
         provenance=None if row.kind == "prompt" else provenance([row]),

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from roost.actors.models import Turn
+from roost.config.models import Candidates
 from roost.core.wire_names import wire_name
 from roost.sessions.models import AssistantInfo, Message, ModelName
 
@@ -57,6 +58,9 @@ class PromptInput(Struct, frozen=True, rename=wire_name):
     """Store it, start no turn."""
     format: dict[str, Any] | None = None
     """`{type: "json_schema", schema, retryCount}`: the answer must fit the schema."""
+    max_mode: bool | Candidates | None = None
+    """Candidates that each step of its turn is chosen from; true: as many as the configuration says;
+    None: as the agent says."""
     goal: str | None = None
     """What the session is to reach from now on, in place of the goal it has."""
 

@@ -242,6 +242,7 @@ class Runtime:
             system=given.system,
             tools=given.tools,
             format=given.format,
+            max_mode=given.max_mode,
         )
 
     async def queue(self, session_id: str, actor_id: str | None = None) -> list[InboxRow]:

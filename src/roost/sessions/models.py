@@ -171,6 +171,8 @@ class UserInfo(
     summary: dict[str, Any] | None = None
     system: str | None = None
     tools: dict[str, bool] | None = None
+    max_mode: bool | int | None = None
+    """Candidates that each step is chosen from; true: as many as is usual; None: as the agent says."""
     provenance: dict[str, Any] | None = None
     """Where it came from if not from a person: inbox kinds and senders."""
 
@@ -180,6 +182,23 @@ class MessagePath(Struct, frozen=True):
 
     cwd: str
     root: str
+
+
+class Chosen(Struct, frozen=True, rename=wire_name, omit_defaults=True):
+    """How a step was chosen from several that were proposed."""
+
+    candidates: int
+    by: Literal["judge", "agreement", "default"]
+    """`agreement`: all that could be used propose the same; `default`: no judge said which."""
+    candidate: int
+    """The one that was taken, from 1."""
+    usable: int
+    """Those that could be taken."""
+    tokens: int
+    """Of the others and of the judge."""
+    cost: float
+    """US dollars of the same; part of what the step cost."""
+    reason: str = ""
 
 
 class AssistantInfo(
@@ -205,6 +224,8 @@ class AssistantInfo(
     structured: Any = None
     hidden: bool = False
     """Left out of what the model sees, for example a step that only repeated itself."""
+    chosen: Chosen | None = None
+    """None: it was the only one."""
     degraded: str = ""
     """Why this answer is less than it should be, for people; empty: it is a good one."""
 
