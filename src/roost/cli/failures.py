@@ -32,12 +32,18 @@ def describe(error: BaseException) -> str:
 
 
 def report(error: BaseException) -> None:
-    """Write `error` to stderr, with its traceback if the user asked for that."""
-    if os.environ.get(DEBUG_VARIABLE):
-        import traceback  # seldom needed
+    """Write `error` to stderr, with its traceback if the user asked for that; never a key."""
+    # Imported here: seldom needed.
+    from roost.cli.logs.lines import forms_of
+    from roost.cli.secrets import redact, secrets_in
 
-        traceback.print_exception(error)
-    tell(describe(error))
+    told = describe(error)
+    if os.environ.get(DEBUG_VARIABLE):
+        import traceback
+
+        told = terminal_safe("".join(traceback.format_exception(error))) + told
+    secrets = {form for value in secrets_in(os.environ) for form in forms_of(value)}
+    tell(redact(told, secrets))
 
 
 def tell(text: str) -> None:

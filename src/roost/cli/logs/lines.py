@@ -68,9 +68,11 @@ class LineFormatter(logging.Formatter):
 
 
 def forms_of(secret: str) -> set[str]:
-    """A value as it is, and as it stands in a `repr`, in JSON and in an address."""
+    """A value as it is, and as it stands in a `repr`, in one of that, in JSON and in an address."""
     as_json = msgspec.json.encode(clean(secret)).decode()[1:-1]
-    return {secret, repr(secret)[1:-1], as_json, quote(secret, safe="", errors="replace")}
+    once = repr(secret)[1:-1]
+    in_address = quote(secret, safe="", errors="replace")
+    return {secret, once, repr(once)[1:-1], as_json, in_address}
 
 
 def _words(record: logging.LogRecord) -> str:

@@ -80,6 +80,8 @@ class Tail:
         self._path = path
         self._descriptor: int | None = None
         self._rest = b""
+        self._read_before: set[tuple[int, int]] = set()
+        """Device and number of the files that were begun."""
 
     def new_lines(self) -> Iterator[Line]:
         """The lines that are whole by now and were not given before."""
@@ -90,16 +92,17 @@ class Tail:
             yield from self._read()
 
     def _newer(self) -> list[Path]:
-        """The files that were begun after the open one, the oldest first."""
-        files = files_of(self._path)
-        if self._descriptor is None:
-            return files[::-1]
-        mine = os.fstat(self._descriptor)
-        for at, file in enumerate(files):
+        """The files that were not read yet, the oldest first."""
+        files: list[tuple[Path, tuple[int, int]]] = []
+        for path in files_of(self._path):
             with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(file.stat(), mine):
-                    return files[:at][::-1]
-        return files[::-1]
+                found = path.stat()
+                files.append((path, (found.st_dev, found.st_ino)))
+        there = {identity for _, identity in files}
+        self._read_before &= there  # the number of one that is gone may be another one's by now
+        newer = [path for path, identity in files if identity not in self._read_before]
+        self._read_before |= there
+        return newer[::-1]
 
     def _turn_to(self, path: Path) -> None:
         self.close()
