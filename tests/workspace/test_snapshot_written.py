@@ -246,3 +246,27 @@ def test_the_snapshot_after_an_edit_is_told_once_all_files_were_looked_at(world:
     world.write("a", "2\n")
     second = snapshots.follow(["a"])
     assert second == world.opened().track() == snapshots.last != first
+
+
+def test_a_revert_that_came_to_some_files_only_is_gone_on_with_or_taken_back(
+    world: World,
+) -> None:
+    for name in ("a", "b", "c"):
+        world.write(name, "1\n")
+    start = world.state()
+    patch = wrote(world, *(planned(world, name, "2\n") for name in ("a", "b", "c")))
+    end = world.state()
+    undo = world.snapshots.plan([patch]).report.undo
+    for done in (("a",), ("a", "b"), (), ("c",)):
+        for name in ("a", "b", "c"):
+            world.write(name, "1\n" if name in done else "2\n")
+        back = world.snapshots.plan([], [undo])
+        assert [one.action for one in back.files].count("restored") == len(done)
+        world.snapshots.apply(world.snapshots.plan([patch], [undo]))
+        assert world.state() == start
+        for name in done:
+            world.write(name, "2\n")
+        assert told(world.snapshots.apply(world.snapshots.plan([], [undo]))) == {
+            name: "unchanged" if name in done else "restored" for name in ("a", "b", "c")
+        }
+        assert world.state() == end

@@ -76,6 +76,7 @@ class Undo:
         self, session_id: str, message_id: str, part_id: str | None = None, *, files: bool = True
     ) -> Undone:
         """What `revert` would do now; changes nothing."""
+        await self._recover(session_id)
         facts = await self._database.read(lambda db: facts_of(db, session_id, message_id, part_id))
         return await self._previewed(facts, files=files)
 
@@ -95,11 +96,13 @@ class Undo:
         def read(db: Reader) -> Facts:
             return facts_of(db, session_id, message_id, part_id)
 
+        await self._recover(session_id)
         return await self._alone(session_id, lambda: self._begun(read, files=files))
 
     async def unrevert(self, session_id: str) -> Undone:
         """Bring back all that is taken back; by the same rules."""
         await self._back(session_id)
+        await self._recover(session_id)
         return await self._alone(
             session_id, lambda: self._begun(lambda db: back_facts(db, session_id), files=True)
         )
@@ -146,6 +149,15 @@ class Undo:
             return []
         async with self._opened(session) as place:
             return await asyncio.to_thread(diffs_of, place.files.store, patches, place.hide)
+
+    async def _recover(self, session_id: str) -> None:
+        """Close what dead processes left open, so that it is known what they did."""
+
+        def recover(tx: Transaction) -> None:
+            for address in actors.restless(tx, session_id):
+                claims.recover_actor(tx, address, self._owner.is_dead, ActorLimits())
+
+        await self._database.write(recover)
 
     async def _back(self, session_id: str) -> Facts:
         facts = await self._database.read(lambda db: back_facts(db, session_id))
@@ -232,8 +244,6 @@ class Undo:
         change.begin(tx)
 
     def _require_idle(self, tx: Transaction, session_id: str) -> None:
-        for address in actors.restless(tx, session_id):
-            claims.recover_actor(tx, address, self._owner.is_dead, ActorLimits())
         busy = [actor.actor_id for actor in actors.not_idle(tx, session_id)]
         if busy:
             raise BusyError(

@@ -32,7 +32,7 @@ def prepare(snapshots: Snapshots, patches: Sequence[Patch], undos: Sequence[Patc
     """
     changes = Changes(snapshots.store)
     kept = [one for one in patches if changes.is_kept(one)]
-    return Prepared(snapshots.plan([*kept, *undos]), len(patches) - len(kept))
+    return Prepared(snapshots.plan(kept, undos), len(patches) - len(kept))
 
 
 def changed_by(store: Path, patches: Sequence[Patch]) -> list[ChangedFile]:

@@ -87,6 +87,7 @@ class _Record:
         """What will be is stored before it is: a kill leaves nothing that cannot be taken back."""
         foreseen = await self._foresee(changes)
         if foreseen is None:
+            await self._warn()
             yield
             return
         await self._recorder.put(foreseen.part, lambda tx: self._note(tx, foreseen.files))
@@ -102,6 +103,7 @@ class _Record:
     async def running(self) -> AsyncGenerator[None]:
         """All files are looked at before and after."""
         before = await self._look()
+        await self._warn()
         began = now_ms()
         try:
             yield
@@ -160,6 +162,14 @@ class _Record:
             self._files.warn(f"{error.message}. {error.hint}")
             return None
 
+    async def _warn(self) -> None:
+        """Tell clients what cannot be undone, and why, if there is news of that."""
+        session_id = self._recorder.info.session_id
+        for words in self._files.warnings():
+            about = {"sessionID": session_id, "message": words}
+            event = Event("undo.limited", about, session_id=session_id)
+            await self._database.write(lambda tx, one=event: tx.emit(one))
+
     async def _compare(self, before: str, began: int) -> None:
         """Note what a command changed that began with the files as in `before`."""
         failpoint("undo.ran")
@@ -212,11 +222,7 @@ class _Record:
         )
 
     def _note(self, tx: Transaction, files: Sequence[ChangedFile]) -> None:
-        session_id = self._recorder.info.session_id
-        file_changes.note(tx, session_id, files)
-        for words in self._files.warnings():
-            about = {"sessionID": session_id, "message": words}
-            tx.emit(Event("undo.limited", about, session_id=session_id))
+        file_changes.note(tx, self._recorder.info.session_id, files)
 
     def _forget(self, tx: Transaction, foreseen: _Foreseen) -> None:
         paths = [one.path for one in foreseen.files]

@@ -1,7 +1,7 @@
 """Reverts: planned from snapshots and the files as they are, then carried out file by file."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +23,13 @@ from roost.workspace.snapshot_models import (
     SnapshotLostError,
 )
 from roost.workspace.snapshot_objects import ObjectStore
-from roost.workspace.snapshot_revert import ACTING, TimedChange, Undoing, in_order, undoing
+from roost.workspace.snapshot_revert import (
+    ACTING,
+    TimedChange,
+    Undoing,
+    in_order,
+    undoing,
+)
 from roost.workspace.snapshot_states import (
     Content,
     Unknown,
@@ -62,39 +68,75 @@ class RevertPlan(Struct, frozen=True):
     report: RevertReport
 
 
+_Sides = tuple[Entry | None, Entry | None]
+"""A file before and after."""
+
+
+class _History(Struct):
+    """What became of a file, the oldest first."""
+
+    first: bytes
+    """The tree before all of it."""
+    changes: list[tuple[_Sides, int, int]] = []
+    """Each with when it began and ended."""
+    undos: list[_Sides] = []
+
+
 def plan_revert(
-    root: Path, objects: ObjectStore, patches: Sequence[Patch], limit: int
+    root: Path,
+    objects: ObjectStore,
+    patches: Sequence[Patch],
+    limit: int,
+    undos: Sequence[Patch] = (),
 ) -> RevertPlan:
-    """Plan to take back `patches`, the oldest first, below `root`.
+    """Plan to take back `patches`, the oldest first, below `root`; before them `undos`, which came
+    later and may have been done in part.
 
     What will be replaced is stored first. Raises `SnapshotLostError` if a snapshot is gone, and
     `StorageError`.
     """
     trees = Trees(objects)
-    changes: dict[str, list[tuple[Entry | None, Entry | None, int, int]]] = {}
-    first: dict[str, bytes] = {}
+    histories: dict[str, _History] = {}
     for patch in patches:
-        before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
-        wanted = None if patch.files is None else set(patch.files)
-        for path, old, new in trees.compare(before, after):
-            if wanted is None or clean(path) in wanted:
-                changes.setdefault(path, []).append((old, new, patch.began, patch.ended))
-                first.setdefault(path, before)
+        for path, old, new, first in _differences(trees, patch):
+            known = histories.setdefault(path, _History(first))
+            known.changes.append(((old, new), patch.began, patch.ended))
+    for patch in undos:
+        for path, old, new, first in _differences(trees, patch):
+            histories.setdefault(path, _History(first)).undos.append((old, new))
     files: list[PlannedFile] = []
     removed: set[str] = set()
-    for path in sorted(changes):  # what stands in the way of a path comes before it
+    for path in sorted(histories):  # what stands in the way of a path comes before it
         buried = any(parent in removed for parent in _parents(path))
         current = None if buried else version_at(root, path, limit)
-        versions = [
-            TimedChange(_version(trees, old), _version(trees, new), began, ended)
-            for old, new, began, ended in changes[path]
-        ]
-        one = _planned(objects, path, current, undoing(in_order(versions), current))
+        known = histories[path]
+        one = _planned(objects, path, current, _undoing(trees, known, current))
         if one.action == "deleted":
             removed.add(path)
-        files.append(replace(one, new_folders=_new_folders(trees, first[path], path)))
+        files.append(replace(one, new_folders=_new_folders(trees, known.first, path)))
     files = [_unobstructed(root, one, removed) for one in files]
     return RevertPlan(tuple(files), RevertReport(_outcomes(files), _undo(root, objects, files)))
+
+
+def _undoing(trees: Trees, known: _History, current: Version) -> Undoing:
+    """What shall become of a file; of all files that are planned only its contents are held."""
+    changes = [
+        TimedChange(_version(trees, old), _version(trees, new), began, ended)
+        for (old, new), began, ended in known.changes
+    ]
+    undos = [(_version(trees, old), _version(trees, new)) for old, new in known.undos]
+    return undoing(in_order(changes), current, undos)
+
+
+def _differences(
+    trees: Trees, patch: Patch
+) -> Iterator[tuple[str, Entry | None, Entry | None, bytes]]:
+    """The files of a patch before and after it, and the tree before it."""
+    before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
+    wanted = None if patch.files is None else set(patch.files)
+    for path, old, new in trees.compare(before, after):
+        if wanted is None or clean(path) in wanted:
+            yield path, old, new, before
 
 
 def carry_out(root: Path, objects: ObjectStore, plan: RevertPlan, limit: int) -> RevertReport:

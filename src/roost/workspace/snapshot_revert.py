@@ -59,11 +59,15 @@ def _overlap(one: TimedChange, other: TimedChange) -> bool:
     return one.began < other.ended and other.began < one.ended
 
 
-def undoing(changes: Sequence[Change], current: Version) -> Undoing:
-    """How to take back `changes`, the oldest first, of a file that is `current` now."""
+def undoing(changes: Sequence[Change], current: Version, undos: Sequence[Change] = ()) -> Undoing:
+    """How to take back `changes`, the oldest first, of a file that is `current` now.
+
+    `undos` came after them, and each of them may have been done or not: a revert that was killed
+    had come to some files and not to others. So none of them is joined with what it took back.
+    """
     version = current
     mixed = False
-    for before, after in reversed(_joined(changes)):
+    for before, after in reversed([*_joined(changes), *undos]):
         if before == after or version == before:
             continue
         if isinstance(before, Unknown) or isinstance(after, Unknown):

@@ -184,20 +184,22 @@ class Snapshots:
         """
         return tree_diff(self._trees(), _id(before), _id(after), limits or DiffLimits(), conceal)
 
-    def plan(self, patches: Sequence[Patch]) -> RevertPlan:
+    def plan(self, patches: Sequence[Patch], undos: Sequence[Patch] = ()) -> RevertPlan:
         """Plan to make the files of `patches`, the oldest first, what they were before them.
+
+        `undos` are what earlier reverts did since, perhaps in part: that is taken back first.
 
         What the user changed since stays: another place of the same text by a merge, otherwise the
         file is left alone and reported as a conflict. The report's `undo` is stored already.
         Raises `SnapshotLostError` and `StorageError`.
         """
-        for one in patches:
+        for one in (*patches, *undos):
             _require_ids((one.before, one.after))
         with self._lock:
             self._prepare()
             with self._roots.shared():
                 objects = ObjectStore(self.store)
-                plan = plan_revert(self.root, objects, patches, self._limits.file_bytes)
+                plan = plan_revert(self.root, objects, patches, self._limits.file_bytes, undos)
                 for tree in (plan.report.undo.before, plan.report.undo.after):
                     self._roots.note(now_ms(), tree)
         return plan

@@ -60,17 +60,19 @@ def _list(said: Said, options: UndoOptions) -> int:
 
 async def _undo(runtime: Runtime, said: Said, options: UndoOptions) -> int:
     session_id = said.session.id
-    if options.to is None:
-        target = await runtime.database.read(lambda db: last_prompt(db, session_id))
-    else:
+    if options.to is not None:
         target = said.named(options.to)
+    elif said.begun is not None:
+        target = said.begun
+    else:
+        target = await runtime.database.read(lambda db: last_prompt(db, session_id))
     act = runtime.undo.preview if options.preview else runtime.undo.revert
     done = await act(session_id, target.message_id, files=not options.keep_files)
-    cut = said.cut
+    already = None if options.to is not None or said.begun else said.cut
     gone = [
         one.text
         for one in said.prompts
-        if one.seq >= target.seq and (cut is None or one.seq < cut or options.to is not None)
+        if one.seq >= target.seq and (already is None or one.seq < already)
     ]
     code = tell(done, gone, "back", options.format, preview=options.preview)
     if options.format == "text" and not options.preview:

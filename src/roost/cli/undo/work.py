@@ -40,6 +40,13 @@ class Said(Struct, frozen=True):
         """From which place on it is taken back."""
         return self.state.cut.seq if self.state else None
 
+    @property
+    def begun(self) -> Prompt | None:
+        """What an undo that was killed was about to take back."""
+        if self.state is None or self.state.phase != "reverting":
+            return None
+        return next((one for one in self.prompts if one.seq >= self.state.cut.seq), None)
+
     def named(self, word: str) -> Prompt:
         """The prompt of that id, or the only one whose id ends or begins so. Raises `UsageError`
         and `NotFoundError`.
@@ -78,6 +85,10 @@ async def in_runtime(
     async with Runtime.open(settings) as runtime:
         tell_notes(runtime.database)
         said = await runtime.database.read(lambda db: read_said(db, session, folder))
+        if said.state is not None and said.state.phase == "returning":
+            # A redo was killed: what it began is done before anything else is.
+            await runtime.undo.finish(said.session.id)
+            said = await runtime.database.read(lambda db: read_said(db, session, folder))
         return await work(runtime, said)
 
 
