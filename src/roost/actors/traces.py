@@ -77,7 +77,30 @@ class HookAsked(
     """It gave no answer."""
 
 
-Fact = Decided | Retried | HookAsked
+class Proposed(
+    Struct, frozen=True, kw_only=True, tag="proposals", rename=wire_name, omit_defaults=True
+):
+    """Several candidates proposed a step, or it was not to be chosen from several."""
+
+    message_id: str = ""
+    """The step; empty: none was taken."""
+    candidates: tuple[str, ...] = ()
+    """What became of each: `used`, or why it was not."""
+    taken: int | None = None
+    """The candidate that was taken, from 1."""
+    by: str = ""
+    """Who chose it: `judge`, `agreement`, `default`."""
+    model: str = ""
+    """The judge, where one was asked."""
+    words: str = ""
+    """Why it was chosen, or why there was nothing to choose from."""
+    seconds: float = 0.0
+    tokens: int = 0
+    """Of all candidates but the one that was taken, and of the judge."""
+    cost: float = 0.0
+
+
+Fact = Decided | Retried | HookAsked | Proposed
 
 
 class Trace(Struct, frozen=True):

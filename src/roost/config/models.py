@@ -50,7 +50,7 @@ class AgentConfig(Struct, frozen=True, forbid_unknown_fields=True):
     tool_allowlist: tuple[str, ...] | None = None
     """The only tools that it is shown and may call; `*` and `?` are wildcards. None: all."""
     max_mode: bool | Candidates | None = None
-    """Each step is chosen from so many proposed ones; true: as many as `max_mode.candidates` says."""
+    """Each step is chosen from so many proposed ones; true: as `max_mode.candidates` says."""
     completion_gate: bool | None = None
     """An actor that runs as it ends its turn only when its tasks are done, and reports a status."""
 
@@ -193,7 +193,7 @@ class MaxModeConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """For every prompt to a session's own actor that says nothing else."""
     candidates: Candidates | None = None
     judge: str | None = None
-    """The model that chooses: `provider/model` or the name of a group. None: that of the session."""
+    """The model that chooses: `provider/model` or the name of a group. None: the session's."""
     seconds: Positive | None = None
     """How long one candidate may take, its retries included."""
 

@@ -79,6 +79,13 @@ class ModelNames:
             return beside
         return resolve_model_name(name, beside, settings, self._environment)
 
+    def chooser(self, project: Project, beside: Model) -> Model:
+        """The model that chooses from proposals for `beside`. Raises as `judge` does."""
+        name = project.loaded.config.max_mode.judge
+        if name is None:
+            return beside
+        return resolve_model_name(name, beside, _settings(project), self._environment)
+
     def resolve(self, project: Project, ref: str) -> Model:
         """The model `provider/model`. Raises `ConfigError` if it cannot be called."""
         known = self._models_of(project)

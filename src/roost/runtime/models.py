@@ -59,8 +59,8 @@ class PromptInput(Struct, frozen=True, rename=wire_name):
     format: dict[str, Any] | None = None
     """`{type: "json_schema", schema, retryCount}`: the answer must fit the schema."""
     max_mode: bool | Candidates | None = None
-    """Candidates that each step of its turn is chosen from; true: as many as the configuration says;
-    None: as the agent says."""
+    """Candidates that each step of its turn is chosen from; true: as many as the configuration
+    says; None: as the agent says."""
     goal: str | None = None
     """What the session is to reach from now on, in place of the goal it has."""
 

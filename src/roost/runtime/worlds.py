@@ -44,7 +44,7 @@ from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
 from roost.turn.policies import goal, limits
 from roost.turn.verdict import NUDGES
-from roost.turn.world import Caller, Place, World
+from roost.turn.world import Caller, MaxMode, Place, World
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 
@@ -200,6 +200,7 @@ class Worlds:
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
             judge=judge_of,
+            max_mode=self._max_mode(project),
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
@@ -210,6 +211,15 @@ class Worlds:
             sessions=sessions_of,
             teams=teams_of,
             reap=desk.shell.reap,
+        )
+
+    def _max_mode(self, project: Project) -> MaxMode:
+        config = project.loaded.config.max_mode
+        given = {"candidates": config.candidates, "seconds": config.seconds}
+        return MaxMode(
+            on=config.on,
+            judge=lambda model: self.names.chooser(project, model),
+            **{name: value for name, value in given.items() if value is not None},
         )
 
     def _ports(

@@ -172,7 +172,8 @@ class UserInfo(
     system: str | None = None
     tools: dict[str, bool] | None = None
     max_mode: bool | int | None = None
-    """Candidates that each step is chosen from; true: as many as is usual; None: as the agent says."""
+    """Candidates that each step is chosen from; true: as many as the configuration says; None: as
+    the agent says."""
     provenance: dict[str, Any] | None = None
     """Where it came from if not from a person: inbox kinds and senders."""
 

@@ -13,6 +13,7 @@ from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_o
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early, spend
 from roost.turn.decisions import decided
+from roost.turn.ensemble import take_step
 from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
@@ -20,7 +21,6 @@ from roost.turn.models import Action, Facts, Sample, Stop, Wait
 from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
 from roost.turn.review import review
-from roost.turn.sampler import sample
 from roost.turn.verdict import verdict
 from roost.turn.waiting import wait_for_mail
 from roost.turn.world import World
@@ -157,7 +157,10 @@ async def _drive(world: World, memory: Memory) -> Settled:
             if action.spend:
                 await spend(world, memory, action.spend)
             plan = prepare(world, memory, facts, action)
-            step = await sample(world, memory, plan)
+            step = await take_step(world, memory, facts, plan)
+            if step is None:  # a person spoke, or a stop was asked for, before anything was done
+                facts = await intake(world, memory)
+                continue
             facts = facts.after(step.outcome, tools=plan.request.tools, wait_until=step.wait_until)
             action = verdict(facts)
         if isinstance(action, Stop) and action.outcome == "success":

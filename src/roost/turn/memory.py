@@ -76,6 +76,8 @@ class Memory:
         """The result is delivered; what follows is for hooks alone."""
         self.decisions: list[Decided] = []
         """What is to be kept of verdicts, and is not stored yet."""
+        self.single = ""
+        """Why steps are not chosen from several, as people were told last."""
         self._began = time.monotonic()
         self.extend(messages)
 

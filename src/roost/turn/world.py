@@ -105,6 +105,18 @@ class UndoLog(Protocol):
         ...
 
 
+class MaxMode(Struct, frozen=True, kw_only=True):
+    """How steps of a session are chosen from several proposals."""
+
+    on: bool = False
+    """For prompts to the session's own actor that say nothing of it, nor does their agent."""
+    candidates: int = 3
+    seconds: float = 300.0
+    """What one candidate may take, its retries included."""
+    judge: Callable[[Model], Model]
+    """The model that chooses in a session which runs on the given one. Raises `RoostError`."""
+
+
 class World(Struct, frozen=True, kw_only=True):
     """The services of one session's turns."""
 
@@ -123,6 +135,7 @@ class World(Struct, frozen=True, kw_only=True):
     judge: Callable[[Model], Model]
     """The model that judges the goal of a session which runs on the given one. Raises
     `RoostError`."""
+    max_mode: MaxMode
     resolve_agent: Callable[[str], Agent]
     """Raises `ConfigError` for a name that is not known."""
     system: Callable[[Agent, Model, str | None], tuple[str, ...]]

@@ -173,6 +173,24 @@ class Judged(_Entry, frozen=True, kw_only=True, tag="judge"):
     cost: float = 0.0
 
 
+class Proposals(_Entry, frozen=True, kw_only=True, tag="proposals"):
+    """Several candidates proposed a step, or there was a reason not to have several."""
+
+    message_id: str = ""
+    candidates: tuple[str, ...] = ()
+    """What became of each: `usable`, or why it was not."""
+    taken: int | None = None
+    """The one that was taken, from 1."""
+    by: str = ""
+    model: str = ""
+    """The judge, where one was asked."""
+    text: str = ""
+    seconds: float = 0.0
+    tokens: int = 0
+    """Of all but the one that was taken."""
+    cost: float = 0.0
+
+
 class Question(_Entry, frozen=True, kw_only=True, tag="ask"):
     """A person was asked."""
 
@@ -239,6 +257,7 @@ Entry = (
     | Decision
     | Hooked
     | Judged
+    | Proposals
     | Question
     | Sent
     | Child

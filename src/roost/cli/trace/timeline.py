@@ -6,7 +6,7 @@ from typing import assert_never
 import msgspec
 from msgspec import Struct
 
-from roost.actors.traces import Decided, HookAsked, Retried, Trace
+from roost.actors.traces import Decided, HookAsked, Proposed, Retried, Trace
 from roost.cli.run.essence import Place
 from roost.cli.trace.entries import (
     Called,
@@ -19,6 +19,7 @@ from roost.cli.trace.entries import (
     Heard,
     Hooked,
     Judged,
+    Proposals,
     Question,
     Ran,
     Retry,
@@ -182,6 +183,19 @@ def _of_trace(trace: Trace) -> Entry:
                 answer=fact.answer,
                 text=fact.words,
                 failed=fact.failed,
+            )
+        case Proposed():
+            return Proposals(
+                at=at - round(fact.seconds * 1000),
+                message_id=fact.message_id,
+                candidates=fact.candidates,
+                taken=fact.taken,
+                by=fact.by,
+                model=fact.model,
+                text=fact.words,
+                seconds=fact.seconds,
+                tokens=fact.tokens,
+                cost=fact.cost,
             )
         case _:
             assert_never(fact)

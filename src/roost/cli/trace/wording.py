@@ -16,6 +16,7 @@ from roost.cli.trace.entries import (
     Heard,
     Hooked,
     Judged,
+    Proposals,
     Question,
     Ran,
     Retry,
@@ -100,6 +101,8 @@ def words_of(entry: Entry) -> Words:
             return _hooked(entry)
         case Judged():
             return _judged(entry)
+        case Proposals():
+            return _proposals(entry)
         case Question():
             return _question(entry)
         case Sent():
@@ -216,6 +219,27 @@ def _judged(entry: Judged) -> Words:
         text=f"{entry.text} ({_sums(entry.model, entry.tokens, entry.cost)})",
         most=3,
         took=entry.seconds,
+    )
+
+
+def _proposals(entry: Proposals) -> Words:
+    count = len(entry.candidates)
+    if not count:
+        return Words(
+            mark=_DECISION, label="one candidate", colour="magenta", text=entry.text, most=2
+        )
+    used = _sums(entry.model, Spent(input=entry.tokens), entry.cost)
+    said = f"{entry.text} ({used})" if entry.text else f"({used})"
+    taken = "none taken" if entry.taken is None else f"{entry.taken} taken, by {entry.by}"
+    bad = [(at, one) for at, one in enumerate(entry.candidates, 1) if one != "usable"]
+    return Words(
+        mark=_DECISION,
+        label=f"{count} candidates, {taken}",
+        colour="magenta",
+        text=said,
+        most=3,
+        took=entry.seconds,
+        below=tuple(Below(f"{at}: {one}", "yellow", 1) for at, one in bad),
     )
 
 
