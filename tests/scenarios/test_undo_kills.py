@@ -87,7 +87,6 @@ def test_an_edit_that_was_killed_anywhere_is_taken_back(chat_house: Household, p
     ran(house, "undo")
     assert files(house) == BEFORE | {"mine.txt": "changed since\n"}
     assert not (house.project / "new").exists()
-    assert house.prompt("on", "-c").text == "done: on"
     assert_sound(house)
 
 
@@ -155,8 +154,6 @@ def test_an_undo_that_was_killed_anywhere_can_be_gone_on_with_or_taken_back(
     assert files(house) == (expected or after) | {"mine.txt": "changed since\n"}
     if then == "prompt":
         assert said(house) == ["hello", "on"]
-    assert_rows_are_sound(house)
-    assert house.prompt("on", "-c").text == "done: on"
     assert_sound(house)
 
 
@@ -173,7 +170,7 @@ def test_so_can_a_redo(chat_house: Household, point: str) -> None:
     assert files(house) == after
     ran(house, "undo")
     assert files(house) == BEFORE
-    assert_sound(house)
+    assert_rows_are_sound(house)
 
 
 def test_an_undo_that_is_given_again_after_a_kill_takes_back_no_more_than_it_would_have(
