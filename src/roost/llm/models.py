@@ -160,6 +160,10 @@ class ModelRequest(Struct, frozen=True):
     system: tuple[str, ...]
     """Blocks of the system prompt; the prefix of every request of an actor."""
     messages: tuple[Message, ...]
+    reminders: tuple[str, ...] = ()
+    """Said by the user's side behind all messages, in this request alone: nothing of it is cached,
+    and what the next request continues ends before it.
+    """
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "none", "required"] = "auto"
     max_output: int | None = None
@@ -172,6 +176,13 @@ class ModelRequest(Struct, frozen=True):
     """Reasoning effort: `low`, `medium`, `high` or a provider's own word."""
     cache_key: str | None = None
     """Stable per actor, for providers that route by it."""
+
+
+def with_reminders(request: ModelRequest) -> tuple[Message, ...]:
+    """The messages of `request` with its reminders as one of the user."""
+    if not request.reminders:
+        return request.messages
+    return (*request.messages, UserMessage(tuple(map(Text, request.reminders))))
 
 
 class ReasoningStart(Struct, frozen=True, tag="reasoning-start"):

@@ -96,13 +96,12 @@ def _request(
 ) -> ModelRequest:
     user, agent = facts.user, prefix.agent
     messages = suitable(memory, memory.view.build(facts.messages))
-    if action.words:
-        reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
-        messages = (*messages, UserMessage((Text(reminder),)))
+    reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
     return ModelRequest(
         model=_with_options(facts.model, agent),
         system=prefix.system,
         messages=messages,
+        reminders=(reminder,) if action.words else (),
         tools=tuple(_spec(tool) for tool in tools.values()),
         tool_choice="none" if action.closing else "auto",
         temperature=agent.temperature,

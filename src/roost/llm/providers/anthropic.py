@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from roost.llm.models import Model, ModelRequest, ToolSpec
 from roost.llm.providers.anthropic_writer import CACHE_MARK, AnthropicWriter, text_block
-from roost.llm.providers.cache import EncodingCache, mark
+from roost.llm.providers.cache import EncodingCache, mark, remind
 from roost.llm.providers.wire import WireRequest, closed_body, merged, to_json
 
 API_VERSION: Final = "2023-06-01"
@@ -41,6 +41,7 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     writer = AnthropicWriter(request.model)
     sent = cache.history(request.messages, writer)
     mark(sent, writer, _MARKED_GROUPS)
+    remind(sent, writer, request.reminders)
     fields = parameters(request)
     body = to_json(fields)[:-1]
     if request.tools:

@@ -1,11 +1,11 @@
 """The encoded history of one actor, kept by the caller between requests."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from itertools import islice
 
 from msgspec import Struct
 
-from roost.llm.models import AssistantMessage, Message, ToolCall
+from roost.llm.models import AssistantMessage, Message, Text, ToolCall, UserMessage
 from roost.llm.providers.media import sendable, to_drop
 from roost.llm.providers.transcript import MarkingWriter, Piece, Sent, Transcript, Writer
 
@@ -105,6 +105,23 @@ class EncodingCache:
             known = _Entry(message, skip, writer.pieces(message, skip))
         self._entries[id(message)] = known
         return known.pieces
+
+
+def remind(sent: Sent, writer: Writer, reminders: Sequence[str]) -> None:
+    """Put `reminders` behind everything, past the last cache breakpoint.
+
+    Each group of the user's side ends with a list of parts or blocks, where it is marked.
+    """
+    if not reminders:
+        return
+    (piece,) = writer.pieces(UserMessage(tuple(map(Text, reminders))), 0)
+    group = sent.groups[-1]
+    if not writer.joins(group[-1].role, piece.role):
+        sent.parts.append(writer.render([piece]))
+    elif sent.parts[-1] == writer.render(group):
+        sent.parts[-1] = writer.render([*group, piece])
+    else:
+        sent.parts[-1] = sent.parts[-1].removesuffix(b"]}") + b"," + piece.content + b"]}"
 
 
 def mark(sent: Sent, writer: MarkingWriter, count: int) -> None:

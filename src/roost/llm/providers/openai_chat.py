@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from roost.llm.models import Model, ModelRequest, ToolSpec
-from roost.llm.providers.cache import EncodingCache, mark
+from roost.llm.providers.cache import EncodingCache, mark, remind
 from roost.llm.providers.chat_writer import CACHE_MARK, FILLER, ChatWriter, text_part
 from roost.llm.providers.quirks import Quirks, quirks_of
 from roost.llm.providers.transcript import Sent
@@ -24,6 +24,7 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     sent = cache.history(request.messages, writer)
     if quirks.cache_marks:
         mark(sent, writer, _MARKED_GROUPS)
+    remind(sent, writer, request.reminders)
     if quirks.filler_after_tool:
         _fill(sent)
     system = cache.memo(
@@ -43,6 +44,8 @@ def _fill(sent: Sent) -> None:
         before, after = sent.groups[index - 1][-1], sent.groups[index][0]
         if before.role == "tool" and after.role == "user":
             sent.parts[index] = FILLER + b"," + sent.parts[index]
+    if len(sent.parts) > len(sent.groups) and sent.groups[-1][-1].role == "tool":
+        sent.parts[-1] = FILLER + b"," + sent.parts[-1]  # a reminder behind results
 
 
 def headers(model: Model, quirks: Quirks) -> dict[str, str]:

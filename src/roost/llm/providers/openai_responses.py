@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from roost.llm.models import ModelRequest, ToolSpec
-from roost.llm.providers.cache import EncodingCache
+from roost.llm.providers.cache import EncodingCache, remind
 from roost.llm.providers.openai_chat import headers, is_strict
 from roost.llm.providers.quirks import quirks_of
 from roost.llm.providers.responses_writer import ResponsesWriter
@@ -18,6 +18,7 @@ def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     """`request` for `POST /responses`."""
     writer = ResponsesWriter(request.model)
     sent = cache.history(request.messages, writer)
+    remind(sent, writer, request.reminders)
     body = to_json(parameters(request))[:-1]
     if request.tools:
         tools = cache.memo("responses-tools", request.tools, lambda: _tools(request.tools))

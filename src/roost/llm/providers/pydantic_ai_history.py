@@ -19,6 +19,7 @@ from roost.llm.models import (
     ToolResult,
     ToolSpec,
     UserMessage,
+    with_reminders,
 )
 from roost.llm.providers.media import MediaGate, sendable, to_drop
 from roost.llm.providers.pairing import CONTINUE, START, Pairing
@@ -28,14 +29,15 @@ from roost.llm.providers.wire import EMPTY_OUTPUT, object_json
 
 def history(request: ModelRequest, library: Any) -> list[Any]:
     """The messages of `request`; `library` is the module `pydantic_ai.messages`."""
-    sizes = [size for message in request.messages for size in sendable(message, request.model)]
+    messages = with_reminders(request)
+    sizes = [size for message in messages for size in sendable(message, request.model)]
     writer = _Writer(request.model, library, MediaGate(request.model, to_drop(sizes)))
     result: list[Any] = []
     said: list[Any] = [
         library.SystemPromptPart(content=block) for block in request.system if block.strip()
     ]
     answer: list[Any] = []
-    for message in _mended(request.messages):
+    for message in _mended(messages):
         if isinstance(message, AssistantMessage):
             answer += writer.answer(message)
             continue

@@ -23,6 +23,7 @@ from roost.llm.models import (
     ToolResult,
     ToolSpec,
     UserMessage,
+    with_reminders,
 )
 from roost.llm.providers.cache import EncodingCache
 from roost.llm.providers.media import note
@@ -56,7 +57,7 @@ def applies(request: ModelRequest) -> bool:
 def encode(request: ModelRequest, cache: EncodingCache) -> WireRequest:
     """`request` for `POST /chat/completions`, its tools as a schema of the answer."""
     writer = SchemaWriter(request.model)
-    sent = cache.history(request.messages, writer)
+    sent = cache.history(with_reminders(request), writer)
     quirks = quirks_of(request.model)
     plain = replace(request, tools=(), output_schema=None)
     fields = parameters(plain, quirks)
