@@ -175,6 +175,7 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
     """The arguments in `words`, by name. Raises `UsageError`, or SystemExit after `--help`."""
     parser = parser_of(command)
     parser.expect(words)
+    words = parser.with_numbers(words)
     if not command.words:
         return vars(parser.parse_args(words))
     # argparse loses what follows `--` when options stand between words.

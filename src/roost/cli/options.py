@@ -14,7 +14,7 @@ from roost.cli.arguments import (
     place,
     which_session,
 )
-from roost.cli.parser import Parser, port_number, positive_amount, positive_count
+from roost.cli.parser import Parser, candidates, port_number, positive_amount, positive_count
 
 STATES: Final = ("running", "asking", "waiting", "interrupted")
 """What `sessions list --state` can choose."""
@@ -28,6 +28,15 @@ def run(parser: Parser) -> None:
     add("-m", "--model", metavar="PROVIDER/MODEL", help="the model to use")
     add("--agent", metavar="NAME", help="the agent to run as (`roost agents` lists them)")
     add("--variant", metavar="NAME", help="reasoning effort of the model: none, low, high, ...")
+    add(
+        "--max",
+        nargs="?",
+        type=candidates,
+        metavar="N",
+        help="choose each step from N proposed side by side (default: 3, or as configured),"
+        " which costs that many times as much",
+    )
+    parser.may_be_numbered("--max")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "-c",

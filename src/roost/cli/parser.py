@@ -14,6 +14,8 @@ LOG_OPTIONS: Final = ("print_logs", "log_level", "log_format")
 _UNSAID: Final = {"help", *LOG_OPTIONS}
 _CHOICE: Final = re.compile(r"invalid choice: '?(?P<word>[^']*)'? \(choose from (?P<all>.*)\)")
 _BOTH: Final = re.compile(r"argument (?P<one>\S+): not allowed with argument (?P<other>\S+)")
+MOST_CANDIDATES: Final = 8
+"""What `roost.turn.ensemble_size` allows, which is not imported to read a command line."""
 ACTION: Final = "[ACTION]"
 """Stands for the actions of a command, of which one may be chosen."""
 
@@ -41,6 +43,22 @@ class Parser(argparse.ArgumentParser):
         self._positionals.title = "arguments"
         self.add_argument("-h", "--help", action="help", help="show this help")
         self._replaced: list[tuple[argparse.Action, tuple[str, ...]]] = []
+        self._numbered: set[str] = set()
+
+    def may_be_numbered(self, option: str) -> None:
+        """What follows `option` is its value only if that is a whole number, which may be missing:
+        then the value is the empty text.
+        """
+        self._numbered.add(option)
+
+    def with_numbers(self, words: Sequence[str]) -> list[str]:
+        """`words`, with an empty value for such options that have no number behind them."""
+        end = words.index("--") if "--" in words else len(words)
+        followed = [*(word.isdigit() for word in words[1:end]), False]
+        return [
+            f"{word}=" if at < end and word in self._numbered and not followed[at] else word
+            for at, word in enumerate(words)
+        ]
 
     def may_replace(self, positional: argparse.Action, *options: str) -> None:
         """Where one of `options` is given, `positional` is not (see `expect`)."""
@@ -133,6 +151,16 @@ def positive_count(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def candidates(text: str) -> int | bool:
+    """How many candidates a step is chosen from; True: as many as is usual."""
+    if not text:
+        return True
+    if not text.isascii() or not text.isdigit() or not 2 <= int(text) <= MOST_CANDIDATES:
+        words = f"{text!r} is not a whole number from 2 to {MOST_CANDIDATES}"
+        raise argparse.ArgumentTypeError(words)
     return int(text)
 
 

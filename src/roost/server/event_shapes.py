@@ -14,6 +14,7 @@ from roost.goals.models import Goal, Verdict
 from roost.inbox.models import Address, State
 from roost.server.wire import MailView, Stamp
 from roost.sessions.models import MessageError
+from roost.turn.ensemble_news import Phase
 
 
 class AboutActor(Struct, frozen=True, rename=wire_name):
@@ -135,6 +136,26 @@ class SessionGoal(Struct, frozen=True, rename=wire_name):
     """What the judge said, where that is the news."""
 
 
+class SessionMaxMode(AboutActor, frozen=True, omit_defaults=True):
+    """How far a round of proposals for a step has come, or why there is none."""
+
+    message_id: str
+    """The message that the step is to be; it does not exist before one is chosen."""
+    phase: Phase
+    candidates: int
+    ended: int
+    dropped: int
+    """Those that have ended and cannot be taken."""
+    seconds: float
+    characters: tuple[int, ...] = ()
+    """How much each has written by now, while they propose."""
+    usable: int | None = None
+    candidate: int | None = None
+    """The one that was chosen, from 1."""
+    by: str = ""
+    reason: str = ""
+
+
 class UndoLimited(Struct, frozen=True, rename=wire_name):
     """Something that a session's actors do to files cannot be undone, and why."""
 
@@ -152,6 +173,7 @@ EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "turn.delivered": TurnDelivered,
     "turn.ended": TurnEnded,
     "session.goal": SessionGoal,
+    "session.max_mode": SessionMaxMode,
     "inbox.arrived": InboxArrived,
     "inbox.updated": InboxUpdated,
     "team.created": TeamCreated,

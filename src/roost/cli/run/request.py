@@ -32,6 +32,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     agent: str | None = None
     model: str | None = None
     variant: str | None = None
+    max: bool | int | None = None
+    """Candidates that each step is chosen from; True: as many as is usual."""
     files: list[str] = []
     goal: str | None = None
     """What the session is to reach."""
@@ -96,6 +98,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             agent=self.agent,
             variant=self.variant,
             goal=goal,
+            max_mode=self.max,
             format=read_format(Path(self.schema)) if self.schema is not None else None,
         )
 
