@@ -49,22 +49,31 @@ class LineFormatter(logging.Formatter):
             "time": _moment(record.created),
             "level": _LEVELS.get(record.levelname, record.levelname),
             "logger": record.name,
-            "message": cut(self._safe(_words(record)), LONGEST),
+            "message": _words(record),
             "pid": record.process,
             **log_fields.current(),
-            **{name: self._safe_value(value) for name, value in given.items()},
+            **{name: _plain(value) for name, value in given.items()},
         }
         if record.exc_info:
-            trace = self._safe(self.formatException(record.exc_info))
-            fields["error"] = without_middle(trace, LONGEST_ERROR)
-        return fields
+            fields["error"] = self.formatException(record.exc_info)
+        safe = self._safe(fields)
+        safe["message"] = cut(safe["message"], LONGEST)
+        if "error" in safe:
+            safe["error"] = without_middle(safe["error"], LONGEST_ERROR)
+        return safe
 
-    def _safe_value(self, value: object) -> object:
-        plain = value is None or isinstance(value, bool | int | float)
-        return value if plain else self._safe(str(value))
+    def _safe(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The texts without secrets and without what a terminal would obey."""
+        texts = {name: value for name, value in fields.items() if isinstance(value, str)}
+        whole = "\n".join(texts.values())
+        # Nearly always there is nothing to hide, and one look at all of it tells.
+        if redact(whole, self._secrets) != whole:
+            texts = {name: redact(value, self._secrets) for name, value in texts.items()}
+        return {**fields, **{name: terminal_safe(clean(text)) for name, text in texts.items()}}
 
-    def _safe(self, text: str) -> str:
-        return terminal_safe(clean(redact(text, self._secrets)))
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def forms_of(secret: str) -> set[str]:
