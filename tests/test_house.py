@@ -51,6 +51,7 @@ OWNERS = {
     "ask": "permissions",
     "permission_grant": "permissions",
     "task": "tasks",
+    "prefix_snapshot": "context",
     "goal": "goals",
     "goal_verdict": "goals",
 }

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from typing import Final
 
 from roost.core.failpoints import failpoint
-from roost.db.schema import ACTOR_TABLES, FIRST_TABLES, GOAL_TABLES, TRACE_TABLES, UNDO_TABLES
+from roost.db.schema import (
+    ACTOR_TABLES,
+    FIRST_TABLES,
+    GOAL_TABLES,
+    PREFIX_TABLES,
+    TRACE_TABLES,
+    UNDO_TABLES,
+)
 
 
 def _create_first_tables(connection: sqlite3.Connection) -> None:
@@ -37,6 +44,11 @@ def _add_trace_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_prefix_tables(connection: sqlite3.Connection) -> None:
+    for statement in PREFIX_TABLES:
+        connection.execute(statement)
+
+
 Steps = tuple[Callable[[sqlite3.Connection], None], ...]
 MIGRATIONS: Final[Steps] = (
     _create_first_tables,
@@ -44,6 +56,7 @@ MIGRATIONS: Final[Steps] = (
     _add_goal_tables,
     _add_undo_tables,
     _add_trace_tables,
+    _add_prefix_tables,
 )
 
 

@@ -363,3 +363,20 @@ CREATE TABLE turn_trace (
 )"""
 
 TRACE_TABLES: Final = (_TURN_TRACE,)
+
+# How the requests of a session's actors begin, by all that this depends on; see
+# `context/prefix.py`.
+_PREFIX_SNAPSHOT: Final = """
+CREATE TABLE prefix_snapshot (
+  session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+  profile TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  system TEXT NOT NULL,
+  tools TEXT NOT NULL,
+  tools_hash TEXT NOT NULL,
+  created BIGINT NOT NULL,
+  updated BIGINT NOT NULL,
+  PRIMARY KEY (session_id, profile)
+)"""
+
+PREFIX_TABLES: Final = (_PREFIX_SNAPSHOT,)
