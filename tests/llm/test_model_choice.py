@@ -105,6 +105,11 @@ def test_a_blank_key_is_no_key() -> None:
     assert default_ref(settings(), {"OPENAI_API_KEY": " "}) is None
 
 
+def test_a_key_in_the_configuration_sets_a_known_provider_up_as_one_in_the_environment() -> None:
+    found = default_ref(settings(provider={"openai": {"options": {"apiKey": "k"}}}), {})
+    assert found == f"openai/{KNOWN['openai'].model}"
+
+
 def test_a_provider_may_be_disabled() -> None:
     assert chosen(None, KEYS, disabled_providers=["anthropic"]).model.provider == "openai"
     assert chosen(None, KEYS, enabled_providers=["openai"]).model.provider == "openai"

@@ -29,6 +29,8 @@ _PAGES: Final[dict[str, Literal["agent", "command"]]] = {
 }
 _UNTRACKED: Final = {"plans", ".git", "__pycache__"}
 """Folders of `.roost/` that hold no configuration: what an agent plans there asks for no trust."""
+KEYS_FILE: Final = "keys.json"
+"""In the user's folder: settings that hold nothing but the keys that clients were given."""
 PLUGINS_FOLDER: Final = "plugins"
 """Beside the configuration: Python files with hooks."""
 _MAX_FILE: Final = 4_000_000
@@ -92,7 +94,8 @@ def user_sources(environ: Mapping[str, str], paths: Paths) -> tuple[list[Source]
     Raises ConfigError for a file that cannot be read, and when `ROOST_CONFIG` names none.
     """
     folder = paths.config
-    low = [_settings(folder / "config.json", "global")] if _there(folder / "config.json") else []
+    lowest = (folder / KEYS_FILE, folder / "config.json")
+    low = [_settings(path, "global") for path in lowest if _there(path)]
     low += _folder_settings(folder, "global", _OWN, _FOREIGN)
     low += _pages(folder, "global", foreign=False)
     if named := environ.get(FILE_VARIABLE):

@@ -77,7 +77,9 @@ def default_ref(settings: ModelSettings, environment: Mapping[str, str]) -> str 
         if settings.allows(name) and config.models and _is_usable(name, settings, environment):
             return f"{name}/{next(iter(config.models))}"
     for known in KNOWN.values():
+        config = settings.provider.get(known.id)
         keyed = any(environment.get(variable, "").strip() for variable in known.env)
+        keyed = keyed or (config is not None and bool(config.settings.api_key))
         if keyed and known.model and settings.allows(known.id):
             return f"{known.id}/{known.model}"
     return None

@@ -51,6 +51,11 @@ class Projects:
         """Where working trees are made, by project."""
         return self._paths.worktrees.resolve()
 
+    @property
+    def known(self) -> tuple[Path, ...]:
+        """The directories whose configuration is in use."""
+        return tuple(self._known)
+
     async def open(self, directory: Path) -> Project:
         """The project of `directory`.
 

@@ -65,5 +65,8 @@ def _child(session: Session, actor_id: str) -> Session:
         title="",
         permission=None,
         revision=0,
+        summary=None,
+        revert=None,
+        goal=None,
         damage="",
     )

@@ -15,6 +15,7 @@ from roost.permissions.layers import layers_for
 from roost.permissions.rules import rules_of
 from roost.runtime import goal_command
 from roost.runtime.project import Project
+from roost.server import built_in
 from roost.server.commands import placeholders
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.listed_models import ListedProviders
@@ -38,7 +39,12 @@ _MANY: Final = 10_000
 
 
 async def get_config(call: Call[NoQuery, None]) -> dict[str, Any]:
-    """The configuration in force, secrets masked. Sharing is told to be off, as it always is."""
+    """The configuration in force, secrets masked."""
+    return await shown_config(call)
+
+
+async def shown_config(call: Call[Any, Any]) -> dict[str, Any]:
+    """The same; sharing is told to be off, as it always is."""
     return {**masked((await call.project()).loaded), "share": "disabled"}
 
 
@@ -101,13 +107,13 @@ def _agent_view(agent: Agent, project: Project, home: Path) -> AgentView:
 async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
     """The commands that are built in, and those of the configuration."""
     project = await call.project()
-    built_in = CommandView(
+    goal = CommandView(
         name=goal_command.NAME,
         template=goal_command.TEMPLATE,
         hints=placeholders(goal_command.TEMPLATE),
         description=goal_command.DESCRIPTION,
     )
-    configured = [
+    others = [
         CommandView(
             name=name,
             template=command.template,
@@ -117,10 +123,10 @@ async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
             model=command.model,
             subtask=command.subtask,
         )
-        for name, command in project.loaded.config.command.items()
+        for name, command in built_in.commands(project).items()
         if name != goal_command.NAME
     ]
-    return [built_in, *configured]
+    return [goal, *others]
 
 
 async def get_paths(call: Call[NoQuery, None]) -> PathView:

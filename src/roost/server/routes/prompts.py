@@ -12,6 +12,7 @@ from roost.runtime import goal_command, goals
 from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal
 from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
+from roost.server import built_in
 from roost.server.commands import CommandBody, command_prompt, model_name
 from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
 from roost.server.faces import shown_message
@@ -92,11 +93,10 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
     if body.command == goal_command.NAME:
         return await _goal(call, meant, body)
     project = await call.service.runtime.project_of(session.id)
-    known = project.loaded.config.command
+    known = built_in.commands(project)
     if (command := known.get(body.command)) is None:
-        names = ", ".join(sorted(known))
-        hint = f"There are: {names}." if known else "None are configured."
-        raise UsageError(f"there is no command {body.command!r}", hint=hint)
+        names = ", ".join(sorted([goal_command.NAME, *known]))
+        raise UsageError(f"there is no command {body.command!r}", hint=f"There are: {names}.")
     message_id = body.message_id or new_id("message")
     given = command_prompt(command, body, message_id, project.directory)
     event = _executed(session, body, message_id)

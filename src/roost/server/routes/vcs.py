@@ -2,12 +2,15 @@
 
 import asyncio
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
+
+from msgspec import Struct
 
 from roost.core.text import clean
 from roost.runtime.project import Project
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.models import MEGABYTE
+from roost.server.vcs_diffs import VcsDiff, differences
 from roost.server.wire import FileStatus, VcsView
 from roost.workspace.git import FileStatus as Changed
 from roost.workspace.git import Git, git_output
@@ -83,7 +86,37 @@ def _shown(one: Changed, counts: Counts) -> FileStatus:
     return FileStatus(clean(one.path), added, removed, status)
 
 
+class DiffQuery(Struct, frozen=True):
+    """`git`: since the last commit; `branch`: since the branch left the default one."""
+
+    mode: Literal["git", "branch"] = "git"
+
+
+async def list_differences(call: Call[DiffQuery, None]) -> list[VcsDiff]:
+    """What differs in a folder's working tree, with patches."""
+    project = await call.project()
+    return await differences(project.directory, call.query.mode)
+
+
+class TreeStatus(Struct, frozen=True):
+    """A file that differs from the last commit, as OpenCode 1.18 names it."""
+
+    file: str
+    additions: int
+    deletions: int
+    status: Literal["added", "deleted", "modified"]
+
+
+async def tree_status(call: Call[NoQuery, None]) -> list[TreeStatus]:
+    """The files that differ from the last commit, with lines added and removed."""
+    return [
+        TreeStatus(one.path, one.added, one.removed, one.status) for one in await file_status(call)
+    ]
+
+
 ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/vcs", get_vcs),
+    endpoint("GET", "/vcs/diff", list_differences),
+    endpoint("GET", "/vcs/status", tree_status),
     endpoint("GET", "/file/status", file_status),
 )
