@@ -1,10 +1,14 @@
 """One that was stopped before it began ends, and leaves alone what is said to it next."""
 
-from stage import HELPER, Stage, note, prompt
+from stage import HELPER, MODEL, Stage, note, prompt
 
 from roost.actors.cancel import stop
 from roost.actors.unheard import end_unheard, withdraw
+from roost.core.clock import now_ms
+from roost.db.transaction import Transaction
+from roost.inbox.drain import drain
 from roost.inbox.notices import NoticeBody
+from roost.sessions.models import Message
 
 
 def stopped(stage: Stage) -> None:
@@ -81,3 +85,19 @@ def test_one_that_was_to_run_for_news_and_is_held_sleeps(stage: Stage) -> None:
     assert stage.do(lambda tx: stop(tx, stage.main, "forced")) == []
     assert stage.actor().status == "idle"
     assert stage.actor().held
+
+
+def test_a_turn_can_leave_to_the_next_what_is_said_after_a_moment(stage: Stage) -> None:
+    stage.send(prompt(stage.helper, "before"))
+    claim = stage.claim(stage.helper)
+    assert claim is not None
+    moment = stage.rows()[-1].created
+    while now_ms() == moment:
+        pass
+    stage.send(prompt(stage.helper, "after"))
+
+    def take(tx: Transaction) -> list[Message]:
+        return drain(tx, stage.helper, claim.turn.id, agent="explore", model=MODEL, until=moment)
+
+    assert [len(message.parts) for message in stage.do(take)] == [1]
+    assert stage.settle(claim, "cancelled") == "pending"

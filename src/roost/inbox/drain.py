@@ -33,13 +33,16 @@ def drain(
     agent: str,
     model: ModelName,
     own_only: bool = False,
+    until: int | None = None,
 ) -> list[Message]:
     """Deliver what is queued for `receiver`, oldest first, and give the new messages.
 
     `agent` and `model` are those of the last prompt; mail that is no prompt goes on with them.
-    With `own_only` only what the turn itself said; all else waits for the next one.
+    With `own_only` only what the turn itself said, with `until` only what was sent by then; all
+    else waits for the next one.
     """
-    rows = take_queued(tx, receiver, DRAIN_LIMIT, of_turn=turn_id if own_only else None)
+    of_turn = turn_id if own_only else None
+    rows = take_queued(tx, receiver, DRAIN_LIMIT, of_turn=of_turn, until=until)
     messages: list[Message] = []
     for is_prompt, run in groupby(rows, key=lambda row: isinstance(row.body, PromptBody)):
         batch = list(run)

@@ -218,10 +218,16 @@ def readable(raw: sqlite3.Row) -> InboxRow | None:
 
 
 def take_queued(
-    tx: Transaction, receiver: Address, limit: int, *, of_turn: str | None = None
+    tx: Transaction,
+    receiver: Address,
+    limit: int,
+    *,
+    of_turn: str | None = None,
+    until: int | None = None,
 ) -> list[InboxRow]:
     """What waits for an actor, in order, to be delivered in this transaction; with `of_turn` only
-    what it said to itself in that turn.
+    what it said to itself in that turn, with `until` only what was sent by then (milliseconds since
+    the epoch).
 
     A row that cannot be read, for example of a newer program, is rejected: left there it would
     stand in the way of all that follows.
@@ -229,8 +235,8 @@ def take_queued(
     raws = tx.all(
         "SELECT * FROM inbox WHERE receiver_session = ? AND receiver_actor = ?"
         " AND state = 'queued' AND (? IS NULL OR (kind = 'system' AND sender_turn = ?))"
-        " ORDER BY seq LIMIT ?",
-        (receiver.session_id, receiver.actor_id, of_turn, of_turn, limit),
+        " AND (? IS NULL OR created <= ?) ORDER BY seq LIMIT ?",
+        (receiver.session_id, receiver.actor_id, of_turn, of_turn, until, until, limit),
     )
     rows: list[InboxRow] = []
     for raw in raws:

@@ -83,6 +83,7 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
         agent=agent,
         model=model,
         own_only=memory.finalizing,
+        until=_until(memory.claim),
     )
     budgets = progress.budgets
     said = [message.info for message in new if isinstance(message.info, UserInfo)]
@@ -103,6 +104,13 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
     if tree_budgets.is_limited(budgets):
         budgets = tree_budgets.read(tx, memory.claim, budgets)
     return Taken(actor, new, msgspec.structs.replace(progress, budgets=budgets), hops)
+
+
+def _until(claim: Claim) -> int | None:
+    """A turn that was stopped before it began takes up what it was for, and nothing that is said
+    since: that starts a turn of its own.
+    """
+    return claim.turn.started if claim.actor.cancel is not None else None
 
 
 def _reminded(tx: Transaction, memory: Memory, prompt: UserInfo) -> list[Message]:
