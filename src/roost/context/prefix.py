@@ -7,7 +7,7 @@ pinned and does not change it any more; only another set of tools makes a new on
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,15 +31,24 @@ class Prefix(Struct, frozen=True, kw_only=True):
     """Counts how often the tools of this profile have changed."""
 
 
-def profile_of(model: Model, agent: Agent, extra: str | None, names: Sequence[str]) -> str:
-    """What was chosen, as one short word. `extra`: what the prompt adds to the system prompt;
-    `names`: the tools.
-    """
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What was chosen, and so decides how requests begin."""
+
+    agent: Agent
+    model: Model
+    extra: str | None
+    """What the prompt adds to the system prompt."""
+    tools: tuple[ToolSpec, ...]
+
+
+def profile_of(wanted: Wanted) -> str:
+    """What was chosen, as one short word; of the tools their names count."""
+    agent = wanted.agent
     chosen = (
-        model.ref,
+        wanted.model.ref,
         (agent.name, agent.prompt, agent.page, agent.remark),
-        extra or "",
-        sorted(names),
+        wanted.extra or "",
+        sorted(one.name for one in wanted.tools),
     )
     return _hash(chosen)
 
@@ -57,23 +66,23 @@ def _hash(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]
 
 
-def pinned(
-    known: Prefix | None,
-    profile: str,
-    tools: Sequence[ToolSpec],
-    tools_hash: str,
-    system: Callable[[], tuple[str, ...]],
-) -> Prefix:
-    """The prefix that holds: `known` while its tools are the same, else a new one."""
-    if known is not None and known.tools_hash == tools_hash:
-        return known
+def made_of(wanted: Wanted, system: tuple[str, ...]) -> Prefix:
+    """The prefix for `wanted` where none is pinned, with `system` as it reads now."""
     return Prefix(
-        profile=profile,
-        system=system(),
-        tools=tuple(one.name for one in tools),
-        tools_hash=tools_hash,
-        revision=1 if known is None else known.revision + 1,
+        profile=profile_of(wanted),
+        system=system,
+        tools=tuple(one.name for one in wanted.tools),
+        tools_hash=hash_of(wanted.tools),
     )
+
+
+def holding(known: Prefix | None, new: Prefix) -> Prefix:
+    """The prefix that holds: `known` while its tools are the same, else `new` in its place."""
+    if known is None:
+        return new
+    if known.tools_hash == new.tools_hash:
+        return known
+    return msgspec.structs.replace(new, revision=known.revision + 1)
 
 
 def in_order(prefix: Prefix, tools: Mapping[str, T]) -> dict[str, T]:

@@ -103,6 +103,8 @@ def _learn(memory: Memory, step: Step | None, changed: list[Message]) -> None:
         memory.extend([step.outcome.message])
         memory.recorder = None
     memory.replace(changed)
+    if any(isinstance(one.info, AssistantInfo) and one.info.hidden for one in changed):
+        memory.continuity.declare("steps are left out")
 
 
 async def spend(world: World, memory: Memory, budget: str) -> None:

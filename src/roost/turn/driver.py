@@ -156,7 +156,7 @@ async def _drive(world: World, memory: Memory) -> Settled:
             _keep(memory, facts, action)
             if action.spend:
                 await spend(world, memory, action.spend)
-            plan = prepare(world, memory, facts, action)
+            plan = await prepare(world, memory, facts, action)
             step = await take_step(world, memory, facts, plan)
             if step is None:  # a person spoke, or a stop was asked for, before anything was done
                 facts = await intake(world, memory)

@@ -7,18 +7,21 @@ from msgspec import Struct
 
 from roost.actors.models import Budgets, Claim, Progress
 from roost.actors.traces import Decided
+from roost.context.prefix import Prefix, Wanted
 from roost.context.view import View
 from roost.inbox.models import Address
 from roost.inbox.shown import is_prompt
 from roost.llm.providers.cache import EncodingCache
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.unreadable import is_stand_in
+from roost.turn.continuity import Continuity
 from roost.turn.recorder import Recorder
 
 
 class Fork(Struct, frozen=True):
     """How the parent's requests began, which those of a fork continue byte for byte."""
 
+    session_id: str
     agent: str
     """Whose system prompt and tools they had."""
     prompt: UserInfo | None
@@ -31,7 +34,8 @@ class Fork(Struct, frozen=True):
         users = [one.info for one in seen if isinstance(one.info, UserInfo)]
         said = [info for info in users if not is_stand_in(info)]
         prompts = [info for info in said if is_prompt(info)]
-        return cls(said[-1].agent, prompts[-1] if prompts else None, cache_key(parent))
+        prompt = prompts[-1] if prompts else None
+        return cls(parent.session_id, said[-1].agent, prompt, cache_key(parent))
 
 
 def cache_key(address: Address) -> str:
@@ -62,6 +66,9 @@ class Memory:
         self.hops = claim.turn.hops
         self.view = View()
         self.encoded = EncodingCache()
+        self.prefix: tuple[Wanted, Prefix] | None = None
+        """How its requests begin, and for whom that holds."""
+        self.continuity = Continuity()
         self.recorder: Recorder | None = None
         """The step that is being written."""
         self.ran: list[str] = []

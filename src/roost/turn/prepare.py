@@ -1,4 +1,4 @@
-"""From facts to a request: system prompt, view, tools. Nothing is stored here."""
+"""From facts to a request: pinned prefix, view, tools, reminders."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.context.agents import Agent
+from roost.context.prefix import Wanted, in_order
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
 from roost.llm.models import (
@@ -30,6 +31,7 @@ from roost.tools.structured_output import StructuredOutputTool
 from roost.turn.hands import lent
 from roost.turn.memory import Memory, cache_key
 from roost.turn.models import Facts, Sample
+from roost.turn.prefix import pin
 from roost.turn.world import World
 
 _NO_MEDIA = "[an image or document was here; the provider refused it]"
@@ -47,8 +49,8 @@ class Plan(Struct, frozen=True):
     """What takes the answer, where one in a format is asked for."""
 
 
-def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
-    """The request that `action` asks for."""
+async def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
+    """The request that `action` asks for. Raises `StaleFenceError`."""
     fork = memory.fork
     agent, prompt = facts.agent, facts.prompt
     if fork is not None:  # its requests begin as its parent's did
@@ -57,11 +59,19 @@ def prepare(world: World, memory: Memory, facts: Facts, action: Sample) -> Plan:
     tools = _wanted(world.tools(agent, facts.model, spawns), switched_off(prompt))
     if fork is None:
         tools = lent(tools, memory.claim.actor, world.lenders)
+    wanted = Wanted(
+        agent=agent,
+        model=facts.model,
+        extra=prompt.system if prompt else None,
+        tools=tuple(map(_spec, tools.values())),
+    )
+    prefix = await pin(world, memory, wanted)
+    tools = in_order(prefix, tools)
     answer = _answer_tool(facts.prompt)
     if answer is not None:
         tools = {**tools, answer.name: answer}  # last, so that the others keep their place
-    prefix = _Prefix(agent, world.system(agent, facts.model, prompt.system if prompt else None))
-    request = _request(memory, facts, action, prefix, tools)
+    request = _request(memory, facts, action, _Head(agent, prefix.system), tools)
+    memory.continuity.see(request)
     info = _info(world, memory, facts)
     return Plan(request, info, {} if action.closing else tools, answer)
 
@@ -84,7 +94,7 @@ def _wanted(tools: Mapping[str, Tool[Any]], off: frozenset[str]) -> Mapping[str,
     return {name: tool for name, tool in tools.items() if name not in off}
 
 
-class _Prefix(Struct, frozen=True):
+class _Head(Struct, frozen=True):
     """What stands before the messages of a request, and how it is sampled."""
 
     agent: Agent
@@ -92,14 +102,14 @@ class _Prefix(Struct, frozen=True):
 
 
 def _request(
-    memory: Memory, facts: Facts, action: Sample, prefix: _Prefix, tools: Mapping[str, Tool[Any]]
+    memory: Memory, facts: Facts, action: Sample, head: _Head, tools: Mapping[str, Tool[Any]]
 ) -> ModelRequest:
-    user, agent = facts.user, prefix.agent
+    user, agent = facts.user, head.agent
     messages = suitable(memory, memory.view.build(facts.messages))
     reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
     return ModelRequest(
         model=_with_options(facts.model, agent),
-        system=prefix.system,
+        system=head.system,
         messages=messages,
         reminders=(reminder,) if action.words else (),
         tools=tuple(_spec(tool) for tool in tools.values()),

@@ -190,9 +190,11 @@ def _mend(memory: Memory, error: ModelError) -> bool:
     """Whether leaving a kind of content out is worth one more try; at most once a kind."""
     if error.kind == "media" and not memory.without_media:
         memory.without_media = True
+        memory.continuity.declare("images are left out")
         return True
     if error.kind == "reasoning" and not memory.without_reasoning:
         memory.without_reasoning = True
+        memory.continuity.declare("reasoning is left out")
         return True
     return False
 
