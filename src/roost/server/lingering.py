@@ -12,6 +12,8 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from roost.server.stopping import StoppingError
+
 LINGER_SECONDS: Final = 5.0
 LINGER_BYTES: Final = 1024 * 1024 * 1024
 """How long, and for how much, a client is listened to that was answered before its body ended."""
@@ -29,7 +31,7 @@ async def answer_early(answer: ASGIApp, scope: Scope, receive: Receive, send: Se
         await send(message)
 
     await answer(scope, receive, send_but_not_end)
-    with suppress(TimeoutError):
+    with suppress(TimeoutError, StoppingError):
         async with asyncio.timeout(LINGER_SECONDS):
             await _drop(receive)
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -20,6 +20,7 @@ from roost.server.models import Listening, ServerSettings
 from roost.server.origins import Origins, bracketed
 from roost.server.service import Service
 from roost.server.sockets import listen
+from roost.server.stopping import Stoppable
 
 HEAD_SECONDS: Final = 20.0
 """How long a new connection may take to send the head of its first request."""
@@ -85,8 +86,9 @@ def _place(runtime: Runtime, settings: ServerSettings, listener: socket) -> List
 
 @asynccontextmanager
 async def _answering(app: ASGIApp, listener: socket, service: Service) -> AsyncGenerator[None]:
+    requests = Stoppable(app)
     config = uvicorn.Config(
-        app,
+        requests,
         http=_Protocol,
         ws="none",
         loop="none",
@@ -106,6 +108,7 @@ async def _answering(app: ASGIApp, listener: socket, service: Service) -> AsyncG
         yield
     finally:
         service.closing.set()
+        requests.stop()
         await _stop(server)
 
 
