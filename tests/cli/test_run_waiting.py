@@ -1,4 +1,4 @@
-"""A prompt to a session that a server runs, while somebody there waits for a person."""
+"""A prompt to a session that a server runs: what is seen of its work, and of who waits there."""
 
 import asyncio
 import signal
@@ -10,7 +10,8 @@ from terminal_user import User, ended, read_until
 
 from roost.client.client import Client
 from roost.client.models import ServerPlace
-from scripted_model.scenario import Call, scenario
+from scripted_model.picture import Request
+from scripted_model.scenario import Barrier, Call, Reply, Text, reply, scenario
 from scripted_model.server import ScriptedModel
 
 PASSWORD: Final = "secret"
@@ -82,3 +83,63 @@ def test_json_lines_hold_the_request_and_a_question_is_told_in_its_words(
     assert (line["kind"], line["actor"]) == ("question", "main")
     assert line["request"]["questions"][0]["question"] == "Which colour?"
     assert done.result["text"] == "Blue it is."
+
+
+SPAWN: Final = Call(
+    "actor",
+    {
+        "operation": {
+            "action": "spawn",
+            "subagent_type": "explore",
+            "description": "Look",
+            "prompt": "Look around.",
+        }
+    },
+)
+
+
+def delegating(request: Request) -> Reply:
+    """One that is asked to sends an explorer, ends its turn, and is woken by its report."""
+    if "Background actor" in request.all_text:
+        return reply("It is in a.py.")
+    if request.last_user_text == "Look around.":
+        return reply([Barrier("report"), Text("Status: success\nSummary: found <it>")])
+    if any("actor_id: explore-1" in one for one in request.results):
+        return reply("I sent one.")
+    if "send one" in request.all_text:
+        return reply([SPAWN])
+    return reply([Text("Busy."), Barrier("work"), Call("glob", {"pattern": "*"})])
+
+
+def test_what_a_woken_actor_says_elsewhere_belongs_to_the_answer(
+    user: User, model: ScriptedModel, place: ServerPlace
+) -> None:
+    model.use(delegating)
+    session = asyncio.run(begin_work(place))
+    model.wait_for_barrier("work")
+    process = user.start("run", "-s", session, "send one")
+    assert process.stdout is not None
+    asyncio.run(queued(place, session))
+    model.release("work")
+    model.wait_for_barrier("report")
+    shown = read_until(process.stdout, "I sent one.")
+    model.release("report")
+    done = ended(process)
+    assert done.code == 0, done.err
+    assert shown + done.out == "I sent one.\n\nIt is in a.py.\n"
+    assert done.err.count("✉ explore-1 completed.  found <it>\n") == 1
+
+
+async def begin_work(place: ServerPlace) -> str:
+    """A session of the server that is at work."""
+    async with Client(place) as client:
+        session = await client.create_session()
+        await client.prompt_async(session.id, "begin")
+        return session.id
+
+
+async def queued(place: ServerPlace, session: str) -> None:
+    """Wait until somebody has said something to the session that it has not heard yet."""
+    async with Client(place) as client, asyncio.timeout(SECONDS):
+        while not await client.queue(session):
+            await asyncio.sleep(0.05)

@@ -6,10 +6,22 @@ from typing import Final, TypeVar
 import msgspec
 
 from roost.actors import store as actors
+from roost.actors.models import Turn
+from roost.actors.turn_store import find_turn, get_turn
 from roost.db.database import Database
 from roost.db.transaction import Reader
-from roost.inbox.conversation import Page, as_it_streams, find_message, read_answer, read_page
+from roost.inbox import store as inbox
+from roost.inbox.conversation import (
+    Page,
+    as_it_streams,
+    find_message,
+    find_row,
+    read_answer,
+    read_page,
+)
+from roost.inbox.models import Address
 from roost.sessions import store as sessions
+from roost.sessions import transcript
 from roost.sessions.models import Message
 
 _LOOKS: Final = 3
@@ -53,12 +65,13 @@ class Transcripts:
         return msgspec.structs.replace(page, messages=as_it_streams(page.messages, texts))
 
     async def answer(self, session_id: str, prompt_id: str, *, limit: int) -> list[Message]:
-        """What stands after a prompt in the turn that took it up; at most the newest `limit`.
+        """What stands after a prompt in the turn that took it up, and in the turns that came of it
+        since: those that no further prompt began. At most the newest `limit`.
 
         What other turns said is left out, whichever process ran them.
         """
         messages, texts = await self._with_texts(
-            session_id, lambda db: read_answer(db, session_id, prompt_id, limit=limit)
+            session_id, lambda db: _answer(db, session_id, prompt_id, limit)
         )
         return as_it_streams(messages, texts)
 
@@ -84,3 +97,29 @@ class Transcripts:
             texts = self._texts(session_id)
             if before <= texts.keys() or looks == _LOOKS:
                 return found, texts
+
+
+def _answer(db: Reader, session_id: str, prompt_id: str, limit: int) -> list[Message]:
+    """See `Transcripts.answer`."""
+    row = find_row(db, session_id, prompt_id)
+    if row is None or row.turn_id is None:
+        return []
+    found: list[Message] = []
+    for turn in reversed(_woken(db, row.receiver, get_turn(db, row.turn_id))):
+        if (room := limit - len(found)) <= 0:
+            return found
+        said = transcript.load(db, session_id, row.receiver.actor_id, limit=room, turn_id=turn.id)
+        found = said + found
+    room = limit - len(found)
+    first = read_answer(db, session_id, prompt_id, limit=room) if room > 0 else []
+    return first + found
+
+
+def _woken(db: Reader, address: Address, first: Turn) -> list[Turn]:
+    """The turns after `first` up to the next one that a person's words began."""
+    found: list[Turn] = []
+    while later := find_turn(db, address, first.number + len(found) + 1):
+        if inbox.heard_prompt(db, address, later.id):
+            break
+        found.append(later)
+    return found

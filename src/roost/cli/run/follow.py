@@ -11,6 +11,7 @@ from typing import Any, Final, Self, TypeVar
 
 from msgspec import Struct
 
+from roost.cli.run.max_lines import Choosing
 from roost.cli.run.sightings import (
     Asking,
     Gone,
@@ -26,6 +27,8 @@ from roost.cli.run.sightings import (
     Trouble,
     Warned,
     Words,
+    mail_in,
+    mail_seen,
     sighting_of,
 )
 from roost.cli.run.stopping import Stop
@@ -33,6 +36,7 @@ from roost.core.errors import ConflictError, NotFoundError, RoostError
 from roost.events.bus import Subscription
 from roost.events.types import Delta, Event
 from roost.goals.models import Goal
+from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.permissions import asks
 from roost.runtime.models import TurnResult
@@ -71,6 +75,7 @@ class _Slice:
     def __init__(self, address: Address) -> None:
         self._agent_id = agent_id_of(address.session_id, address.actor_id)
         self._known: set[str] = set()
+        self._mail: set[str] = set()
         self._looks = Looks()
 
     def takes(self, sighting: Sighting) -> bool:
@@ -82,9 +87,11 @@ class _Slice:
                 return message_id in self._known
             case Piece(part=part):
                 return part.message_id in self._known
-            case Retrying() | Trouble() | Noticed() | SentOn() | Asking() | Warned() | Stale():
+            case Noticed(mail_id=mail_id) | SentOn(mail_id=mail_id):
+                return self._is_new(mail_id)
+            case Retrying() | Trouble() | Asking() | Warned() | Stale():
                 return True
-            case Judged():
+            case Judged() | Choosing():
                 return True
 
     def _joins(self, info: Info) -> bool:
@@ -96,10 +103,19 @@ class _Slice:
         self._known.add(info.id)
         return True
 
-    def of(self, messages: list[Message]) -> list[Sighting]:
-        """What `messages` show, an answer as it is stored; they belong to it from now on."""
+    def _is_new(self, mail_id: str) -> bool:
+        """Mail is seen when it arrives, and again where it is heard."""
+        is_new = mail_id not in self._mail
+        self._mail.add(mail_id)
+        return is_new
+
+    def of(self, messages: list[Message], mail: dict[str, Noticed | SentOn]) -> list[Sighting]:
+        """What `messages` show, an answer as it is stored with mail that it heard; they belong to
+        it from now on.
+        """
         self._known.update(message.info.id for message in messages)
-        return self._looks.see(messages)
+        fresh = {one: seen for one, seen in mail.items() if self._is_new(one)}
+        return self._looks.see(messages, fresh)
 
 
 class _Tasks:
@@ -203,6 +219,11 @@ class Follower:
         while waiting:
             event = waiting.popleft()
             sighting = sighting_of(event, self._address.actor_id)
+            if isinstance(
+                sighting, Head
+            ):  # mail that came from elsewhere is seen where it is heard
+                heard = await self._mail_in([sighting.info])
+                seen += filter(self._slice.takes, heard.values())
             if sighting is None or not self._slice.takes(sighting):
                 continue
             if isinstance(sighting, Stale):
@@ -230,7 +251,17 @@ class Follower:
         messages = await self._runtime.transcripts.answer(
             self._address.session_id, self._message_id, limit=SNAPSHOT
         )
-        return self._slice.of(messages)
+        mail = await self._mail_in(message.info for message in messages)
+        return self._slice.of(messages, mail)
+
+    async def _mail_in(self, heads: Iterable[Info]) -> dict[str, Noticed | SentOn]:
+        """What is to be told of the mail that these messages consist of, by its id."""
+        ids = [one for info in heads for one in mail_in(info)]
+        if not ids:
+            return {}
+        rows = await self._runtime.database.read(lambda db: [inbox.find(db, one) for one in ids])
+        seen = {row.id: mail_seen(row, self._address.actor_id) for row in rows if row is not None}
+        return {one: sighting for one, sighting in seen.items() if sighting is not None}
 
     async def _end_turn(self) -> Followed | None:
         """Take the prompt back if nobody has read it, else stop the turn if it runs here, and what

@@ -1,19 +1,20 @@
 """What can be seen of a turn, whether it comes from this process's bus or from the database."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors.models import RetryStatus
+from roost.cli.run.max_lines import Choosing
 from roost.config.hooks import HookPoint
 from roost.events.types import Delta, Event
 from roost.goals.models import Goal, Verdict
 from roost.inbox.models import InboxRow, NoteBody
 from roost.inbox.notices import NoticeBody
 from roost.permissions.asks import Ask
-from roost.sessions.models import AssistantInfo, Info, Message
+from roost.sessions.models import AssistantInfo, Info, Message, UserInfo
 from roost.sessions.parts import Part
 from roost.turn.policies import hooks
 
@@ -73,6 +74,7 @@ class Noticed(Struct, frozen=True):
     """The actor is told how the turn of another one ended, or that it is silent."""
 
     notice: NoticeBody
+    mail_id: str = ""
 
 
 class SentOn(Struct, frozen=True):
@@ -80,6 +82,7 @@ class SentOn(Struct, frozen=True):
 
     point: HookPoint
     reason: str
+    mail_id: str = ""
 
 
 class Asking(Struct, frozen=True):
@@ -116,6 +119,7 @@ Sighting = (
     | SentOn
     | Asking
     | Judged
+    | Choosing
     | Warned
     | Stale
 )
@@ -147,7 +151,7 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
                 return Retrying(status.attempt, status.message, status.next, status.tries)
             return None
         case "inbox.arrived":
-            return _mail(properties["row"], actor_id)
+            return mail_seen(properties["row"], actor_id)
         case "hook.executed":
             warnings = tuple(properties["warnings"])
             return Warned(warnings) if warnings else None
@@ -155,6 +159,8 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             return Warned((properties["message"],))
         case "session.goal":
             return Judged(properties["goal"], properties["verdict"])
+        case "session.max_mode" if properties["actorID"] == actor_id:
+            return msgspec.convert(properties, Choosing)
         case "session.error":
             return _trouble(properties, actor_id)
         case "server.resync":
@@ -163,13 +169,14 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             return None
 
 
-def _mail(row: InboxRow, actor_id: str) -> Noticed | SentOn | None:
+def mail_seen(row: InboxRow, actor_id: str) -> Noticed | SentOn | None:
+    """What mail to the actor shows, if it is for people, too."""
     if row.receiver.actor_id != actor_id:
         return None
     if isinstance(row.body, NoticeBody):
-        return Noticed(row.body)
+        return Noticed(row.body, row.id)
     if isinstance(row.body, NoteBody) and (point := _HOOKS.get(row.body.origin)):
-        return SentOn(point, row.body.text)
+        return SentOn(point, row.body.text, row.id)
     return None
 
 
@@ -185,12 +192,19 @@ class Looks:
     def __init__(self) -> None:
         self._parts: dict[str, dict[str, None]] = {}
 
-    def see(self, messages: Iterable[Message]) -> list[Sighting]:
-        """The state that was read now; parts that are no longer there were taken back."""
+    def see(
+        self, messages: Iterable[Message], mail: Mapping[str, Noticed | SentOn] | None = None
+    ) -> list[Sighting]:
+        """The state that was read now; parts that are no longer there were taken back.
+
+        `mail` is what is to be told of mail that the messages hold, by its id.
+        """
         seen: list[Sighting] = []
         for message in messages:
             if isinstance(message.info, AssistantInfo):
                 seen += self._message(message.info, message.parts)
+            elif mail:
+                seen += [mail[one] for one in mail_in(message.info) if one in mail]
         return seen
 
     def _message(self, info: AssistantInfo, parts: Iterable[Part]) -> list[Sighting]:
@@ -202,6 +216,12 @@ class Looks:
         if info.time.completed is not None:
             seen.append(Head(info))  # it says that nothing follows
         return seen
+
+
+def mail_in(info: Info) -> list[str]:
+    """The ids of the mail that a message consists of; none of a prompt's."""
+    provenance = info.provenance if isinstance(info, UserInfo) else None
+    return [str(row["id"]) for row in (provenance or {}).get("inbox", ())]
 
 
 def _begun(info: AssistantInfo) -> AssistantInfo:
