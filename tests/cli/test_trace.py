@@ -241,11 +241,12 @@ def test_damaged_rows_are_told_and_hide_nothing_else(user: User) -> None:
     ran(user)
     change(user, "UPDATE part SET data = '{' WHERE type = 'tool' AND seq = 4")
     change(user, "UPDATE turn_trace SET data = 'x' WHERE seq = 1")
-    change(user, "UPDATE turn SET budgets = '{'")
-    change(user, "UPDATE inbox SET body = '[]' WHERE kind = 'prompt'")
+    change(user, "UPDATE turn SET budgets = '{', steps = 'many'")
+    change(user, "UPDATE turn_trace SET at = 'then' WHERE seq = 2")
+    change(user, "UPDATE inbox SET body = '[]', delivered = 'now' WHERE kind = 'prompt'")
     change(user, "UPDATE message SET data = '{' WHERE seq = (SELECT max(seq) FROM message)")
     found = lines(user)
-    assert "its budgets cannot be read" in found[0]["damage"]
+    assert "steps, budgets cannot be read" in found[0]["damage"]
     assert of("mail", found)[0]["damage"] is True
     assert len(of("step", found)) == 3
     assert "damaged" in of("step", found)[2]["error"]

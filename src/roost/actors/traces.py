@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.actors.models import Outcome
-from roost.core.clock import now_ms
+from roost.core.clock import moment_of, now_ms
 from roost.core.text import clean, cut
 from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
@@ -134,7 +134,7 @@ def _short(fact: Fact) -> Fact:
 def of_turn(db: Reader, turn_id: str) -> list[Trace]:
     """What is kept of a turn, in order."""
     rows = db.all("SELECT at, data FROM turn_trace WHERE turn_id = ? ORDER BY seq", (turn_id,))
-    return [Trace(row["at"], _fact(row["data"])) for row in rows]
+    return [Trace(moment_of(row["at"]), _fact(row["data"])) for row in rows]
 
 
 def _fact(data: str) -> Fact | None:

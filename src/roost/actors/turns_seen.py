@@ -14,7 +14,8 @@ from roost.core.errors import NotFoundError
 from roost.db.transaction import Reader
 from roost.inbox.models import Address
 
-_FAULTS: Final = (msgspec.MsgspecError, RecursionError, UnicodeError)
+_FAULTS: Final = (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError)
+_NUMBERS: Final = ("number", "fence", "hops", "steps", "tokens", "cost", "started")
 
 
 class TurnSeen(Struct, frozen=True):
@@ -34,11 +35,20 @@ class ChildTurn(Struct, frozen=True):
 
 
 def _seen(row: sqlite3.Row) -> TurnSeen:
+    """The turn in a row; what is not of its kind is 0, none, or no budgets at all."""
+    values: Any = dict(row)
+    damaged = [name for name in _NUMBERS if not isinstance(values[name], int | float)]
+    values |= dict.fromkeys(damaged, 0)
+    if not isinstance(values["ended"], int | None):
+        damaged.append("ended")
+        values["ended"] = None
     try:
-        return TurnSeen(turn_from_row(row))
+        turn = turn_from_row(values)
     except _FAULTS:
-        readable: Any = {**dict(row), "budgets": "{}"}
-        return TurnSeen(turn_from_row(readable), "its budgets cannot be read")
+        damaged.append("budgets")
+        values["budgets"] = "{}"
+        turn = turn_from_row(values)
+    return TurnSeen(turn, f"{', '.join(damaged)} cannot be read" if damaged else "")
 
 
 def by_id(db: Reader, turn_id: str) -> TurnSeen:

@@ -6,10 +6,11 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from roost.core.clock import moment_of
 from roost.db.transaction import Reader
 from roost.sessions.parts import Tokens
 
-_FAULTS: Final = (msgspec.MsgspecError, RecursionError, UnicodeError)
+_FAULTS: Final = (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError)
 
 
 class Judgement(Struct, frozen=True):
@@ -35,13 +36,17 @@ def of_turn(db: Reader, turn_id: str) -> list[Judgement]:
             row["reason"],
             row["model"],
             row["message_id"],
-            row["created"],
-            row["seconds"],
+            moment_of(row["created"]),
+            _number(row["seconds"]),
             _tokens(row),
-            row["cost"],
+            _number(row["cost"]),
         )
         for row in rows
     ]
+
+
+def _number(stored: object) -> float:
+    return stored if isinstance(stored, int | float) else 0.0
 
 
 def _tokens(row: sqlite3.Row) -> Tokens:

@@ -4,6 +4,7 @@ import sqlite3
 
 from msgspec import Struct
 
+from roost.core.clock import moment_of
 from roost.db.transaction import Reader
 from roost.inbox.models import Address, InboxRow
 from roost.inbox.store import readable
@@ -25,8 +26,8 @@ def _mail(row: sqlite3.Row) -> Mail:
     return Mail(
         row["id"],
         row["kind"],
-        row["created"],
-        row["delivered"],
+        moment_of(row["created"]),
+        moment_of(row["delivered"]) or None,
         row["message_id"],
         readable(row),
     )

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from roost.core.clock import moment_of
 from roost.db.transaction import Reader
 from roost.permissions.asks import Ask, from_row
 
@@ -29,8 +30,9 @@ def of_turn(db: Reader, turn_id: str) -> list[Asked]:
 
 
 def _asked(row: sqlite3.Row) -> Asked:
+    answered = moment_of(row["answered"]) or None
     try:
-        return Asked(from_row(row), row["answered"])
+        return Asked(from_row(row), answered)
     except _FAULTS:
         readable: Any = {**dict(row), "request": "{}", "answer": None}
-        return Asked(from_row(readable), row["answered"], "its words cannot be read")
+        return Asked(from_row(readable), answered, "its words cannot be read")

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from roost.cli.terminal import Look
 from roost.cli.trace import cells
 from roost.cli.trace.cells import amount, left, money, one_line, right, share, span, wrapped
 from roost.cli.trace.entries import (
     Called,
+    Decision,
     Entry,
     Ran,
 )
@@ -58,6 +60,8 @@ class Picture:
         self._look = look
         self._began = began
         self._columns = _WIDE if self._width >= WIDE else _NARROW
+        self._error = ""
+        """Of the last step."""
 
     @property
     def _is_wide(self) -> bool:
@@ -81,7 +85,7 @@ class Picture:
 
     def lines(self, entry: Entry) -> list[str]:
         """The lines of one entry."""
-        words = words_of(entry)
+        words = words_of(self._without_echo(entry))
         match entry:
             case Called():
                 return [self._step(entry, words), *self._below(words, indent=2)]
@@ -89,6 +93,18 @@ class Picture:
                 return [self._tool(entry, words), *self._below(words, indent=4)]
             case _:
                 return [*self._told(entry.at, words), *self._below(words, indent=2)]
+
+    def _without_echo(self, entry: Entry) -> Entry:
+        """A decision without the error of the step above it, which it only hands on."""
+        if isinstance(entry, Called):
+            self._error = entry.error
+        elif isinstance(entry, Decision) and self._is_echo(entry.text):
+            return replace(entry, text="")
+        return entry
+
+    def _is_echo(self, text: str) -> bool:
+        """Whether `text` is the error of the last step, or the beginning of it that was kept."""
+        return bool(text) and self._error.startswith(text.removesuffix("…"))
 
     def _start(self, at: int, words: Words) -> str:
         moment = right(cells.offset((at - self._began) / 1000), 7)

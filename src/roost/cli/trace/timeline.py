@@ -27,6 +27,7 @@ from roost.cli.trace.entries import (
 from roost.cli.trace.mail import heard, sent
 from roost.cli.trace.reading import Rows
 from roost.cli.trace.steps import NOTHING, Before, called, model_of, ran, spent_of
+from roost.core.clock import moment_of
 from roost.permissions.asked import Asked
 from roost.sessions.models import AssistantInfo, UserInfo
 from roost.sessions.unreadable import is_stand_in
@@ -223,9 +224,10 @@ def _question(asked: Asked) -> Entry:
         about = "; ".join(str(one.get("question", "")) for one in request.get("questions", ()))
     state = "rejected" if answer.get("rejected") else str(answer.get("reply") or ask.state)
     answers = [" + ".join(one) for one in answer.get("answers", ())]
-    waited = None if asked.answered is None else (asked.answered - ask.created) / 1000
+    created = moment_of(ask.created)
+    waited = None if asked.answered is None else (asked.answered - created) / 1000
     return Question(
-        at=ask.created,
+        at=created,
         kind=ask.kind,
         about=about or asked.damage,
         state=state,
