@@ -1,5 +1,6 @@
 """Law: a request is a byte prefix of the next one, unless something has declared the break."""
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -148,7 +149,7 @@ def test_a_request_begins_with_all_of_the_one_before_it_unless_a_break_was_decla
                 talk.said("Go on.", person=False)
                 talk.ask()
     assert talk.watch.unplanned == 0
-    for (before, _), (after, declared) in zip(talk.bodies, talk.bodies[1:], strict=False):
+    for (before, _), (after, declared) in pairwise(talk.bodies):
         if not declared:
             assert after.startswith(stem(before)), (before, after)
 
