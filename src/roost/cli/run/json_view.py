@@ -1,13 +1,15 @@
 """The lines of `--format json`, in the shape of OpenCode's `run --format json` (v1.14): each has
 `type`, `timestamp` and `sessionID`. Roost's own are `notice` (what an actor reports), `hook` (one
-sends the actor on), `goal` (what is to be reached, and what a judge says of it), `request`
-(somebody waits for a person) and the last one, `result`.
+sends the actor on), `goal` (what is to be reached, and what a judge says of it), `max_mode` (how
+far a round of proposals has come), `request` (somebody waits for a person) and the last one,
+`result`.
 """
 
 from typing import Any
 
 import msgspec
 
+from roost.cli.run.max_lines import Choosing
 from roost.cli.run.sightings import Asking, Judged, Noticed, SentOn, Sighting, Trouble
 from roost.cli.run.steps import Steps
 from roost.core.clock import now_ms
@@ -42,6 +44,8 @@ class JsonView:
             return [self._line("hook", on=sighting.point, reason=sighting.reason)]
         if isinstance(sighting, Judged):
             return [self._line("goal", goal=sighting.goal, verdict=sighting.verdict)]
+        if isinstance(sighting, Choosing):
+            return [self._line("max_mode", **msgspec.structs.asdict(sighting))]
         if isinstance(sighting, Asking):
             ask = sighting.ask
             return [self._line("request", kind=ask.kind, actor=ask.actor_id, request=ask.request)]

@@ -11,6 +11,7 @@ from msgspec import Struct
 from roost.cli.run.diff_lines import diff_lines
 from roost.cli.run.essence import Place
 from roost.cli.run.goal_lines import goal_line, is_told
+from roost.cli.run.max_lines import Choosing, choosing_line
 from roost.cli.run.refusals import Refusals
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import (
@@ -123,6 +124,9 @@ class TextView:
                 return self.note("\n".join(request_lines(ask, self._options.notes)))
             case Judged(goal=goal, verdict=verdict) if is_told(goal, verdict):
                 return self.note(goal_line(goal, self._options.notes))
+            case Choosing():
+                line = choosing_line(sighting, self._options.notes)
+                return self.note(line) if line else []
             case Head() | Piece() | Trouble() | Judged() | Warned() | Stale():
                 return []
 
