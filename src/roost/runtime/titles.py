@@ -65,7 +65,9 @@ class Titles:
                 if title:
                     await self._store(session_id, title, "model")
         except (RoostError, ModelError, TimeoutError) as error:
-            logger.info("session %s keeps its first words as title: %s", session_id, error)
+            kind = type(error).__name__  # what a provider says may hold what was said to it
+            logger.info("session %s keeps its first words as title: %s", session_id, kind)
+            logger.debug("no title was made: %s", error)
 
     async def _store(self, session_id: str, title: str, source: str) -> None:
         await self._database.write(
