@@ -235,26 +235,40 @@ def test_who_follows_takes_over_when_the_other_process_dies(
     assert done.result["text"] == "heard you"
 
 
+def after_a_failure(request: Request) -> Reply:
+    if "second" in request.last_user_text:
+        return reply([Barrier("next"), Text("heard you")])
+    return reply([Barrier("work"), Status(401)])
+
+
 def test_a_prompt_that_waited_behind_a_failure_is_answered_before_the_end(
     user: User, model: ScriptedModel
 ) -> None:
-    def answer(request: Request) -> Reply:
-        if "second" in request.last_user_text:
-            return reply([Barrier("next"), Text("heard you")])
-        return reply([Barrier("work"), Status(401)])
+    model.use(after_a_failure)
+    first = user.start("run", "first")
+    model.wait_for_barrier("work")
+    assert user.call("inbox", "send", _session(user), "second").code == 0
+    model.release("work")
+    assert first.stderr is not None
+    read_until(first.stderr, "another prompt waits in this session")
+    model.release("next")
+    one = ended(first)
+    assert (one.code, one.out) == (1, "")
+    assert "heard you" in user.call("sessions", "show", _session(user)).out
 
-    model.use(answer)
+
+def test_who_follows_behind_a_failure_is_answered_whoever_runs_it(
+    user: User, model: ScriptedModel
+) -> None:
+    model.use(after_a_failure)
     first = user.start("run", "first")
     model.wait_for_barrier("work")
     second = user.start("run", "--format", "json", "-c", "second")
     _wait_until(lambda: "second" in user.call("sessions", "show", _session(user)).out)
     model.release("work")
-    assert first.stderr is not None
-    read_until(first.stderr, "another prompt waits in this session")
     model.release("next")
     one, two = ended(first), ended(second)
-    assert one.code == 1
-    assert one.out == ""
+    assert (one.code, one.out) == (1, "")
     assert two.code == 0, two.err
     assert two.result["text"] == "heard you"
 
