@@ -12,6 +12,7 @@ from roost.actors import family, store, turn_store
 from roost.actors.ending import notice_key
 from roost.actors.limits import ActorLimits
 from roost.actors.models import Actor, Claim, Ending, Settled
+from roost.actors.rows import actor_from_row
 from roost.actors.settle import settle
 from roost.actors.spawn import Brief, spawn, spawn_peer
 from roost.core.clock import now_ms
@@ -46,7 +47,7 @@ class FamilyStage(Stage):
     def actors(self) -> list[Actor]:
         """Every actor of every session."""
         rows = self.read(lambda db: db.all("SELECT * FROM actor ORDER BY session_id, actor_id"))
-        return [store.actor_from_row(row) for row in rows]
+        return [actor_from_row(row) for row in rows]
 
     def rows(self) -> list[InboxRow]:
         """All mail of all sessions, in the order in which it was accepted."""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from roost.actors import claim as claims
 from roost.actors import family, store
 from roost.actors.claim import rest_unless_due
 from roost.actors.models import Actor, CancelMode
@@ -9,6 +10,7 @@ from roost.core.failpoints import failpoint
 from roost.db.transaction import Transaction
 from roost.events.types import Event
 from roost.inbox import changes, waiting
+from roost.inbox import store as inbox
 from roost.inbox.models import Address
 from roost.sessions import store as sessions
 
@@ -81,6 +83,26 @@ def stop(
         below = family.descendants(tx, address, at_work=True)
         return own + [_mark(tx, one, mode) for one in below]
     return own + (cancel_foreground(tx, address, mode) if runs else [])
+
+
+def stop_below(tx: Transaction, address: Address) -> bool:
+    """A person wants nothing more to come of a turn of `address` that has ended; whether anything
+    would have.
+
+    All that is at work below it stops. So does a turn that the news of them has begun meanwhile;
+    one that is to begin for it does not. Where another person's prompt waits, or was heard by the
+    turn that runs, nothing happens: what goes on is theirs.
+    """
+    actor = store.get(tx, address)
+    if inbox.has_prompt(tx, address):
+        return False
+    if actor.status == "running":
+        turn_id = actor.current_turn
+        heard = turn_id is not None and inbox.heard_prompt(tx, address, turn_id)
+        return False if heard else bool(stop(tx, address, "forced", tree=True))
+    hold(tx, address)
+    claims.rest_unless_due(tx, address)
+    return bool(cancel_below(tx, address, "forced")) or actor.status == "pending"
 
 
 def _mark(tx: Transaction, actor: Actor, mode: CancelMode) -> Actor:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from roost.actors import store as actors
-from roost.actors.cancel import cancel_below, cancel_session, hold, stop
+from roost.actors.cancel import cancel_session, stop, stop_below
 from roost.actors.models import Actor, CancelMode
 from roost.actors.owner import Owner
 from roost.actors.send import send
@@ -44,6 +44,7 @@ from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import NewSession, Session
 from roost.tools.answer_format import check_format
+from roost.turn.by_hand import asked
 
 
 class Runtime:
@@ -179,25 +180,29 @@ class Runtime:
         actor_id: str | None = None,
         idle_only: bool = False,
         news: tuple[Event, ...] = (),
+        command: str | None = None,
     ) -> Accepted:
         """Accept a prompt: once this returns it is stored and will be answered.
 
         It is for the actor `actor_id`, or for the one that fronts the session.
         With `idle_only` a busy actor refuses it with `BusyError`; otherwise it steers the running
         turn at its next step. `news` is told with its commit, unless it was accepted before.
+        `command` is run in place of asking a model, for an idle actor alone.
         """
         named = await self.named(session_id, actor_id)
         address = named.address
         if given.goal is not None:
             given = _checked_goal(named, given)
         body = await self.body_of(address, with_note(given))
+        if command is not None:
+            body = msgspec.structs.replace(body, format=asked(command))
 
         await self.undo.finish(session_id)
 
         def accept(tx: Transaction) -> Accepted:
             end_unheard(tx, address)
             actor = actors.get(tx, address)
-            if idle_only and actor.status != "idle":
+            if (idle_only or command is not None) and actor.status != "idle":
                 raise BusyError(f"session {session_id} is busy")
             make_way(tx, address, body.message_id)
             letter = Letter(
@@ -218,7 +223,7 @@ class Runtime:
         accepted = await self.database.write(accept)
         if not given.no_reply:
             self.scheduler.wake(address)
-        if accepted.new and named.fronts:
+        if accepted.new and named.fronts and command is None:
             self._titles.consider(session_id, body)
         return accepted
 
@@ -304,18 +309,8 @@ class Runtime:
         return await self._waits.tree(address, result)
 
     async def stop_below(self, address: Address) -> bool:
-        """Stop all that is at work below an actor that sleeps; whether there was any.
-
-        The news of it wakes nobody.
-        """
-
-        def stop_all(tx: Transaction) -> bool:
-            if actors.get(tx, address).status != "idle":
-                return False
-            hold(tx, address)
-            return bool(cancel_below(tx, address, "forced"))
-
-        return await self.database.write(stop_all)
+        """Stop all that is still to come of a turn that has ended; whether there was any."""
+        return await self.database.write(lambda tx: stop_below(tx, address))
 
     async def actor(self, address: Address) -> Actor:
         """The actor at that address. Raises `NotFoundError`."""
