@@ -1,5 +1,6 @@
 """What OpenCode's terminal interfaces ask for when they start, and what is not offered."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,19 @@ def test_what_roost_does_not_do_is_refused_by_name_with_a_reason(tmp_path: Path)
             problem = answer.json()
             assert problem["name"] == "NotOfferedError"
             assert problem["data"]["message"]
+
+
+def test_interfaces_are_told_why_a_conversation_is_not_shortened(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        session_id = await stage.session()
+        async with stage.events() as events:
+            body = {"providerID": "test", "modelID": "scripted"}
+            answer = await stage.http.post(f"/session/{session_id}/summarize", json=body)
+            async with asyncio.timeout(20):
+                told = await anext(e async for e in events if e["type"] == "tui.toast.show")
+        assert told["properties"]["message"] == answer.json()["data"]["message"]
+
+    on_server(tmp_path, check)
 
 
 def test_a_server_does_not_upgrade_itself(tmp_path: Path) -> None:

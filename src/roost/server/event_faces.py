@@ -87,9 +87,9 @@ class EventFaces:
 
     async def _message(self, event: Event) -> list[Frame]:
         info: Info = event.properties["info"]
-        if info.agent_id is None:
-            return [_plain(event)]
         shown = shown_info(info)
+        if shown is info:
+            return [_plain(event)]
         return [_retold(event, {"sessionID": shown.session_id, "info": shown})]
 
     async def _of_message(self, event: Event) -> list[Frame]:

@@ -10,7 +10,7 @@ import msgspec
 
 from roost.server.slices import slice_id
 from roost.server.wire import MessageView, message_view
-from roost.sessions.models import Info, Message
+from roost.sessions.models import Info, Message, UserInfo
 from roost.sessions.parts import (
     Part,
     ToolCompleted,
@@ -23,6 +23,7 @@ from roost.tools import actor, task
 from roost.tools.actor_command import operation_of_line
 from roost.tools.actor_operations import ALL
 from roost.tools.actor_reading import operation_in
+from roost.turn.by_hand import is_by_hand
 
 View = Literal["sessions", "actors"]
 """What a client knows: sessions alone, or actors too."""
@@ -40,6 +41,8 @@ def shown_message(message: Message, view: View) -> MessageView:
 
 def shown_info(info: Info) -> Info:
     """The head of a message, in the session that its actor's slice is shown as."""
+    if isinstance(info, UserInfo) and is_by_hand(info):
+        info = msgspec.structs.replace(info, format=None)  # which those clients do not know
     if info.agent_id is None:
         return info
     return msgspec.structs.replace(info, session_id=slice_id(info.session_id, info.agent_id))

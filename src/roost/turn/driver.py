@@ -12,6 +12,7 @@ from roost.actors.models import Claim, Ending, Settled
 from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_of, own_fault
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early, spend
+from roost.turn.by_hand import run_commands
 from roost.turn.decisions import decided
 from roost.turn.ensemble import take_step
 from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
@@ -147,8 +148,10 @@ class TurnRun:
 
 
 async def _drive(world: World, memory: Memory) -> Settled:
-    facts = await intake(world, memory)
-    facts = msgspec.structs.replace(facts, refusal=await refusal(world, memory))
+    begun = await run_commands(world, memory, await intake(world, memory))
+    if not isinstance(begun, Facts):
+        return begun
+    facts = msgspec.structs.replace(begun, refusal=await refusal(world, memory))
     while True:
         action = verdict(facts)
         step = None

@@ -10,6 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from roost.core.wire_names import wire_name
+from roost.events.types import Event
 from roost.server.endpoint import Call, Endpoint, Handler, Method, NoQuery, endpoint
 from roost.server.problems import RefusalError
 
@@ -94,6 +95,7 @@ _NO_COMPACTION: Final = (
 _NO_NAMES: Final = "Roost names projects by their folders, and keeps no icons or commands of them"
 _NO_QUEUE: Final = "terminal interfaces are driven by events here: POST /tui/publish and the others"
 
+_SUMMARIZE: Final = "/session/{sessionID}/summarize"
 _NOT_OFFERED: Final[tuple[tuple[Method, str, str], ...]] = (
     ("POST", "/pty", _NO_TERMINALS),
     ("GET", "/pty/{ptyID}", _NO_TERMINALS),
@@ -122,7 +124,6 @@ _NOT_OFFERED: Final[tuple[tuple[Method, str, str], ...]] = (
     ("POST", "/sync/history", _NO_REPLICAS),
     ("POST", "/session/{sessionID}/share", _NO_SHARING),
     ("DELETE", "/session/{sessionID}/share", _NO_SHARING),
-    ("POST", "/session/{sessionID}/summarize", _NO_COMPACTION),
     ("PATCH", "/project/{projectID}", _NO_NAMES),
     ("GET", "/tui/control/next", _NO_QUEUE),
     ("POST", "/tui/control/response", _NO_QUEUE),
@@ -136,6 +137,15 @@ def _refusal(words: str) -> Handler:
         raise RefusalError(501, words)
 
     return refuse
+
+
+async def refuse_to_summarize(call: Call[NoQuery, None]) -> None:
+    """Not offered; terminal interfaces, which show no refusals, are told with a notice."""
+    await call.session()
+    about = {"message": _NO_COMPACTION, "variant": "warning"}
+    event = Event("tui.toast.show", about, directory=call.directory)
+    await call.service.runtime.database.write(lambda tx: tx.emit(event))
+    raise RefusalError(501, _NO_COMPACTION)
 
 
 def _name(method: Method, path: str) -> str:
@@ -163,6 +173,12 @@ ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/experimental/console/orgs", list_organisations),
     endpoint("GET", "/experimental/capabilities", get_capabilities),
     endpoint("POST", "/global/upgrade", upgrade, scoped=False),
+    endpoint(
+        "POST",
+        _SUMMARIZE,
+        refuse_to_summarize,
+        name=_name("POST", _SUMMARIZE),
+    ),
     *(
         endpoint(method, path, _refusal(words), name=_name(method, path))
         for method, path, words in _NOT_OFFERED

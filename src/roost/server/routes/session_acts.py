@@ -1,19 +1,27 @@
-"""What can be done with a whole session: copy its beginning, let it write its instructions."""
+"""What a person does with a whole session: copy its beginning, let it write its instructions, run a
+command by hand.
+"""
 
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
+from roost.core.text import clean
 from roost.core.wire_names import wire_name
 from roost.runtime.forking import fork
-from roost.runtime.models import PromptInput
+from roost.runtime.models import PromptInput, TextInput
 from roost.server import built_in
 from roost.server.commands import CommandBody, command_prompt
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
-from roost.server.prompting import accept, answer_to
+from roost.server.faces import shown_message
+from roost.server.prompting import accept, answer_to, check_ids
 from roost.server.waiting import Waiting
-from roost.sessions.models import ModelName, Session
+from roost.server.wire import MessageView
+from roost.sessions.models import AssistantInfo, ModelName, Session
+from roost.turn.by_hand import WORDS
 
+_TURN: Final = 1_000
+"""Messages of a turn among which the one with the command is looked for."""
 Identifier = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -29,6 +37,21 @@ class InitBody(Struct, frozen=True, rename=wire_name):
     provider_id: str
     model_id: str
     message_id: Identifier
+
+
+class ShellBody(Struct, frozen=True, rename=wire_name):
+    """A command line of the person, and who reads what it prints."""
+
+    command: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    agent: str | None = None
+    model: ModelName | None = None
+    message_id: Identifier | None = None
+
+
+class ShellAnswer(Waiting[MessageView]):
+    """The message that holds the command and what it printed."""
+
+    answer = MessageView
 
 
 class Done(Waiting[bool]):
@@ -61,7 +84,34 @@ async def init_session(call: Call[NoQuery, InitBody]) -> Done:
     return Done(call.service, work)
 
 
+async def run_shell(call: Call[NoQuery, ShellBody]) -> ShellAnswer:
+    """Run a command line of the person; the model reads what it printed when it is next prompted.
+
+    409 while the session is busy.
+    """
+    session = await call.session()
+    runtime, body, view = call.service.runtime, call.body, call.view
+    given = PromptInput(
+        parts=(TextInput(text=WORDS, synthetic=True),),
+        message_id=body.message_id,
+        model=body.model,
+        agent=body.agent,
+    )
+    check_ids(given)
+    accepted = await runtime.prompt(session.id, given, command=clean(body.command))
+
+    async def work() -> MessageView:
+        last = await answer_to(runtime, session.id, accepted.message_id)
+        # The turn may have gone on to what was said meanwhile.
+        said = await runtime.transcripts.answer(session.id, accepted.message_id, limit=_TURN)
+        own = [message for message in said if isinstance(message.info, AssistantInfo)]
+        return shown_message(own[0] if own else last, view)
+
+    return ShellAnswer(call.service, work)
+
+
 ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("POST", "/session/{sessionID}/fork", fork_session),
     endpoint("POST", "/session/{sessionID}/init", init_session),
+    endpoint("POST", "/session/{sessionID}/shell", run_shell),
 )
