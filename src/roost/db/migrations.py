@@ -16,6 +16,7 @@ from roost.db.schema import (
     PREFIX_TABLES,
     TRACE_TABLES,
     UNDO_TABLES,
+    WITHOUT_EPOCH,
 )
 
 
@@ -49,6 +50,11 @@ def _add_prefix_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _drop_epoch(connection: sqlite3.Connection) -> None:
+    for statement in WITHOUT_EPOCH:
+        connection.execute(statement)
+
+
 Steps = tuple[Callable[[sqlite3.Connection], None], ...]
 MIGRATIONS: Final[Steps] = (
     _create_first_tables,
@@ -57,6 +63,7 @@ MIGRATIONS: Final[Steps] = (
     _add_undo_tables,
     _add_trace_tables,
     _add_prefix_tables,
+    _drop_epoch,
 )
 
 

@@ -380,3 +380,6 @@ CREATE TABLE prefix_snapshot (
 )"""
 
 PREFIX_TABLES: Final = (_PREFIX_SNAPSHOT,)
+
+# Never used: a stop is known by the actors that it hit; see `docs/decisions/008-a-stop-holds.md`.
+WITHOUT_EPOCH: Final = ("ALTER TABLE session DROP COLUMN cancel_epoch",)
