@@ -5,7 +5,6 @@ ended, makes spans and metrics, and sends them. A receiver that fails is told of
 """
 
 import asyncio
-import importlib.util
 import logging
 import queue
 import threading
@@ -96,6 +95,8 @@ def speaks_grpc(environ: Mapping[str, str]) -> bool:
 
 def missing() -> bool:
     """Whether the extra is not installed."""
+    import importlib.util  # seldom asked
+
     with suppress(ImportError, AttributeError, ValueError):  # where half of it is there
         return any(importlib.util.find_spec(name) is None for name in _NEEDED)
     return True
