@@ -197,3 +197,21 @@ def test_worktrees_of_a_served_repository_are_served_and_its_clones_are_not(tmp_
         assert (await stage.http.get(f"/session/{tree}")).status_code == 200
 
     on_server(tmp_path, check)
+
+
+def test_the_second_api_finds_and_lists_the_same_files(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        furnish(stage.project)
+        place = {"location[directory]": str(stage.project)}
+        found = (await get(stage, "/api/fs/find", query="main", limit=20, **place))["data"]
+        assert {"path": "src/main.py", "type": "file"} in found
+        folders = (await get(stage, "/api/fs/find", query="src", type="directory", **place))["data"]
+        assert folders == [{"path": "src/", "type": "directory"}]
+        listed = (await get(stage, "/api/fs/list", **place))["data"]
+        assert listed[0] == {"path": "src/", "type": "directory"}
+        below = (await get(stage, "/api/fs/list", path="src", **place))["data"]
+        assert [one["path"] for one in below] == ["src/main.py", "src/utility_main.py"]
+        outside = await stage.http.get("/api/fs/list", params={**place, "path": ".."})
+        assert outside.status_code == 403
+
+    on_server(tmp_path, check)

@@ -1,11 +1,12 @@
-"""What OpenCode 1.18's terminal interface asks of its second API when it starts."""
+"""What OpenCode 1.18's terminal interface asks of its second API: when it starts, and for files."""
 
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from roost.server import located
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.file_names import Kind
 from roost.server.located import (
     Integration,
     Located,
@@ -16,6 +17,7 @@ from roost.server.located import (
     Location,
     PlaceProject,
 )
+from roost.server.routes.files import ListQuery, list_files
 from roost.server.routes.projects import configured_providers, list_agents, list_commands
 
 T = TypeVar("T")
@@ -35,13 +37,17 @@ async def answers(call: Call[NoQuery, None]) -> Alive:
 
 async def get_location(call: Call[NoQuery, None]) -> Location:
     """The folder that is meant, and its project."""
+    return await _location(call)
+
+
+async def _location(call: Call[Any, None]) -> Location:
     project = await call.project()
     identity = await call.service.runtime.project_id(project.directory)
     return Location(str(project.directory), PlaceProject(identity, str(project.root)))
 
 
-async def _located(call: Call[NoQuery, None], data: list[T]) -> Located[T]:
-    return Located(await get_location(call), data)
+async def _located(call: Call[Any, None], data: list[T]) -> Located[T]:
+    return Located(await _location(call), data)
 
 
 async def list_located_agents(call: Call[NoQuery, None]) -> Located[LocatedAgent]:
@@ -72,6 +78,42 @@ async def list_integrations(call: Call[NoQuery, None]) -> Located[Integration]:
     return await _located(call, located.integrations(environment))
 
 
+class Entry(Struct, frozen=True):
+    """A file or a folder, relative to the folder that is meant; folders end with a slash."""
+
+    path: str
+    type: Literal["file", "directory"]
+
+
+class FindQuery(Struct, frozen=True):
+    """Letters of a path, in order."""
+
+    query: Annotated[str, Meta(max_length=1_000)]
+    type: Kind | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+
+
+async def find_entries(call: Call[FindQuery, None]) -> Located[Entry]:
+    """The paths below a folder that are most like the letters given."""
+    project = await call.project()
+    query = call.query
+    found = await call.service.file_names.find(
+        project.directory, query.query, kind=query.type, limit=query.limit
+    )
+    return await _located(call, [_entry(path) for path in found])
+
+
+async def list_entries(call: Call[ListQuery, None]) -> Located[Entry]:
+    """The entries of a folder, folders first."""
+    nodes = await list_files(call)
+    paths = [f"{one.path}/" if one.type == "directory" else one.path for one in nodes]
+    return await _located(call, [_entry(path) for path in paths])
+
+
+def _entry(path: str) -> Entry:
+    return Entry(path, "directory" if path.endswith("/") else "file")
+
+
 async def nothing_located(call: Call[NoQuery, None]) -> Located[dict[str, Any]]:
     """Nothing: Roost has none of these."""
     nothing: list[dict[str, Any]] = []
@@ -86,6 +128,8 @@ ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/api/model", list_located_models),
     endpoint("GET", "/api/provider", list_located_providers),
     endpoint("GET", "/api/integration", list_integrations),
+    endpoint("GET", "/api/fs/find", find_entries),
+    endpoint("GET", "/api/fs/list", list_entries),
     endpoint("GET", "/api/skill", nothing_located, name="list_located_skills"),
     endpoint("GET", "/api/reference", nothing_located, name="list_located_references"),
 )
