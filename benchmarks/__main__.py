@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks import delegation, headless, inbox, peers, snapshots, streaming, waiting
+from benchmarks import delegation, headless, inbox, peers, policies, snapshots, streaming, waiting
 from benchmarks.measure import Figure, machine_speed
 
 GROUPS: Final[dict[str, Callable[[], list[Figure]]]] = {
@@ -20,6 +20,7 @@ GROUPS: Final[dict[str, Callable[[], list[Figure]]]] = {
     "waiting": waiting.figures,
     "delegation": delegation.figures,
     "snapshots": snapshots.figures,
+    "policies": policies.figures,
 }
 
 

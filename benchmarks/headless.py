@@ -49,16 +49,16 @@ class Costs(Struct, frozen=True):
 def costs(program: Program, *, starts: int = STARTS, loops: int = LOOPS) -> Costs:
     """Measure `program`. Raises `TimeoutError`, and `RuntimeError` when it fails."""
     version, first = _start(program, starts)
-    one, many = _loop(program, 1, loops), _loop(program, program.steps, loops)
-    step, commands = _per_step(one, many, program.steps - 1)
+    one, many = loop_costs(program, 1, loops), loop_costs(program, program.steps, loops)
+    step, commands = per_step(one, many, program.steps - 1)
     return Costs(version, first, step, commands, many.used.peak)
 
 
 def figures() -> list[Figure]:
     """All figures of a headless run of Roost."""
     early = costs(ROOST)
-    short, long = _loop(ROOST, ROOST.steps, LOOPS), _loop(ROOST, LONG, 1)
-    late, _ = _per_step(short, long, LONG - ROOST.steps)
+    short, long = loop_costs(ROOST, ROOST.steps, LOOPS), loop_costs(ROOST, LONG, 1)
+    late, _ = per_step(short, long, LONG - ROOST.steps)
     return [
         Figure("roost --version, CPU", early.version, 40, "ms"),
         Figure("roost run, start → first model request", early.first_request, 300, "ms"),
@@ -107,7 +107,7 @@ def _until_heard(stage: Stage, log: Path) -> float:
     return requests_in(log)[known] - began
 
 
-def _loop(program: Program, steps: int, times: int) -> Loop:
+def loop_costs(program: Program, steps: int, times: int = 1) -> Loop:
     """The cheapest of several runs, each in a fresh home."""
     runs = [_one_loop(program, steps) for _ in range(times)]
     return min(runs, key=lambda loop: loop.used.own)
@@ -137,6 +137,7 @@ def _database(folder: Path) -> tuple[int, int]:
     return found[0].stat().st_size, useful
 
 
-def _per_step(few: Loop, many: Loop, more: int) -> tuple[float, float]:
+def per_step(few: Loop, many: Loop, more: int) -> tuple[float, float]:
+    """Milliseconds of CPU for one more step, of the program and of the commands that it runs."""
     own = (many.used.own - few.used.own) / more * 1000
     return own, (many.used.children - few.used.children) / more * 1000
