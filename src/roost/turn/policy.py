@@ -11,8 +11,8 @@ from roost.turn.models import Action, Facts
 
 
 class Allowance(Struct, frozen=True, kw_only=True):
-    """A budget that a policy spends. What is used of it stands in the turn's row, under its name,
-    so it survives a restart and goes over to the turn that goes on with the work.
+    """A budget that a policy spends. What is used of it is stored, so it survives a restart and
+    goes over to the turn that goes on with the work.
     """
 
     name: str
@@ -20,6 +20,8 @@ class Allowance(Struct, frozen=True, kw_only=True):
     """How much of it a turn has where the configuration says nothing."""
     refilled: bool = True
     """It begins anew when a person speaks."""
+    kept: str = "the turn"
+    """Whose row holds what is used of it, for people."""
     nudge: bool = True
     """`limits.nudges` of the configuration sets its limit."""
 

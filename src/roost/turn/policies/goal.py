@@ -130,7 +130,7 @@ POLICY: Final = Policy(
     looks_at="a good end with a goal in force that an independent judge finds not reached",
     answers="send the session on with what is missing",
     judge=judge,
-    allowances=(Allowance(name=BUDGET, limit=LIMIT, nudge=False),),
+    allowances=(Allowance(name=BUDGET, limit=LIMIT, kept="the goal", nudge=False),),
     spent="end; the goal is paused until a person speaks",
     words=(WORDS,),
 )

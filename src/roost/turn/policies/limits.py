@@ -28,6 +28,7 @@ _WORDS: Final[dict[str, Callable[[float], str]]] = {
     INVALID_CALLS: lambda most: counted(most, "tool call") + " that could not be read",
 }
 """The limits in words, in the order in which they are looked at."""
+NAMES: Final = tuple(_WORDS)
 WORDS: Final = (
     "The {limit} is reached ({what}). Use no more tools. Say what is done, what is "
     "not, and how to go on."
