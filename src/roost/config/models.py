@@ -291,6 +291,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     memory: MemoryConfig = MemoryConfig()
     goal: GoalConfig = GoalConfig()
     max_mode: MaxModeConfig = MaxModeConfig()
+    try_best: Literal["pause", "continue", "off"] = "pause"
+    """What becomes of a turn that gets nowhere: it waits for a person, is told to try another way,
+    or is left alone."""
     retention: RetentionConfig = RetentionConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     """Of the folder that a process begins in, since it counts all that the process does."""

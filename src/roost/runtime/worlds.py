@@ -29,6 +29,7 @@ from roost.permissions.gate import Gate
 from roost.permissions.models import Layer
 from roost.runtime.actor_port import ActorPort
 from roost.runtime.desks import Desk, retry_policy
+from roost.runtime.hand_offs import hand_offs
 from roost.runtime.kept import Kept
 from roost.runtime.model_names import ModelNames
 from roost.runtime.models import PromptInput, Settings
@@ -42,7 +43,7 @@ from roost.runtime.undo_record import UndoLog
 from roost.runtime.undo_shelf import Shelf
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
-from roost.turn.policies import goal, limits
+from roost.turn.policies import goal, limits, try_best
 from roost.turn.verdict import NUDGES
 from roost.turn.world import Caller, MaxMode, Place, World
 from roost.workspace.guard import Guard
@@ -201,6 +202,7 @@ class Worlds:
             resolve_model=resolve_model,
             judge=judge_of,
             max_mode=self._max_mode(project),
+            hand_offs=lambda brief: hand_offs(self.settings.environment, project.directory, brief),
             resolve_agent=project.agent,
             system=_system_of(project),
             tools=rules.tools,
@@ -255,6 +257,8 @@ class Worlds:
             goal.BUDGET: whole.goal.reentries,
             goal.SECONDS: whole.goal.seconds,
         }
+        reminders, pauses = try_best.MODES[whole.try_best]
+        configured |= {try_best.REMINDERS: reminders, try_best.PAUSES: pauses}
         configured |= dict.fromkeys(NUDGES, config.nudges)
         given = {name: float(value) for name, value in configured.items() if value is not None}
         return Budgets({**DEFAULT_LIMITS, **given, **self.settings.limits})

@@ -15,6 +15,8 @@ from roost.inbox.models import Address, State
 from roost.server.wire import MailView, Stamp
 from roost.sessions.models import MessageError
 from roost.turn.ensemble_news import Phase
+from roost.turn.stuck import Reason
+from roost.turn.stuck_news import Choice
 
 
 class AboutActor(Struct, frozen=True, rename=wire_name):
@@ -156,6 +158,18 @@ class SessionMaxMode(AboutActor, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
+class TryBestDetected(AboutActor, frozen=True):
+    """An actor works and gets nowhere: its turn waits for a person, or it is told to try another
+    way."""
+
+    turn_id: str
+    reason: Reason
+    message: str
+    evidence: dict[str, str | int]
+    paused: bool
+    choices: list[Choice]
+
+
 class UndoLimited(Struct, frozen=True, rename=wire_name):
     """Something that a session's actors do to files cannot be undone, and why."""
 
@@ -174,6 +188,7 @@ EVENT_SHAPES: Final[dict[str, type[Struct]]] = {
     "turn.ended": TurnEnded,
     "session.goal": SessionGoal,
     "session.max_mode": SessionMaxMode,
+    "session.try_best.detected": TryBestDetected,
     "inbox.arrived": InboxArrived,
     "inbox.updated": InboxUpdated,
     "team.created": TeamCreated,

@@ -133,6 +133,7 @@ class MessageError(Struct, frozen=True):
         "ContentFilterError",
         "LimitError",
         "RepetitionError",
+        "StuckError",
         "HookError",
     ]
     data: dict[str, Any]

@@ -27,6 +27,7 @@ from roost.turn.intake import Taken, received, take
 from roost.turn.memory import Memory
 from roost.turn.models import Action, Facts, Inject, Sample, Stop, Wait
 from roost.turn.sampler import Step
+from roost.turn.stuck_news import told
 from roost.turn.world import World
 
 STOPPED = MessageError("MessageAbortedError", {"message": "Stopped by the user"})
@@ -45,6 +46,7 @@ async def apply(
     If the turn goes on, the same transaction delivers the mail that came meanwhile. A wait is
     given back, to be waited for.
     """
+    action, stuck = told(world, memory, action)
     used = _used(memory.progress, step, action)
     changed = _changed(memory, step, action)
     decisions = memory.take_decisions()
@@ -56,6 +58,8 @@ async def apply(
         save_progress(tx, memory.claim, used)
         keep(tx, memory.claim.turn.id, decisions)
         failpoint("apply.stored")
+        if stuck is not None:
+            tx.emit(stuck)
         result = _carry_out(tx, memory, action)
         return take(tx, memory, used) if result == "more" else result
 

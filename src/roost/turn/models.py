@@ -11,6 +11,7 @@ from roost.goals.models import Goal, Ruling, Verdict
 from roost.llm.models import Model, ToolSpec
 from roost.sessions.models import AssistantInfo, Message, MessageError, UserInfo
 from roost.turn.classes import Row, StepClass, row_of, traits_of
+from roost.turn.stuck import Stuck
 
 
 class Completed(Struct, frozen=True):
@@ -174,6 +175,8 @@ class Inject(Struct, frozen=True):
     words: str
     hide: tuple[str, ...] = ()
     """Ids of the steps that are left out of the model's view from now on."""
+    stuck: Stuck | None = None
+    """How the actor gets nowhere, where that is why."""
     ruling: Ruling | None = None
     """What becomes of the goal. If that does not hold any more, nothing is said and the turn goes
     on."""
@@ -193,6 +196,8 @@ class Stop(Struct, frozen=True):
     error: MessageError | None = None
     degraded: str = ""
     """Why the answer is less than it should be, for people; empty: it is a good one."""
+    stuck: Stuck | None = None
+    """How the actor gets nowhere, where that is why."""
     gated: bool = False
     """The actor owes a report; see `Facts.gated`."""
     finalize: bool = False

@@ -19,6 +19,7 @@ from roost.turn.policies import (
     structured,
     tasks_gate,
     text_tool_call,
+    try_best,
     waiting,
 )
 from roost.turn.policy import Policy
@@ -31,6 +32,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     limits.POLICY,
     structured.ASK,
     repetition.POLICY,
+    try_best.POLICY,
     text_tool_call.POLICY,
     length.POLICY,
     invalid.POLICY,

@@ -136,6 +136,9 @@ class World(Struct, frozen=True, kw_only=True):
     """The model that judges the goal of a session which runs on the given one. Raises
     `RoostError`."""
     max_mode: MaxMode
+    hand_offs: Callable[[str], Mapping[str, str]]
+    """Command lines that hand the work over to another program which is installed here, by its
+    name, with the given brief."""
     resolve_agent: Callable[[str], Agent]
     """Raises `ConfigError` for a name that is not known."""
     system: Callable[[Agent, Model, str | None], tuple[str, ...]]

@@ -10,6 +10,7 @@ from roost.actors.spending import Spent
 from roost.cli.run.follow import Followed
 from roost.cli.run.goal_lines import code_of, unmet_words, way_on
 from roost.cli.run.stopping import EXIT_CODES, Cause
+from roost.cli.run.stuck_lines import ways_on
 from roost.core.errors import LimitError, RoostError
 from roost.goals.models import Goal, Verdict
 from roost.sessions.models import MAIN, AssistantInfo, Message, MessageError
@@ -59,7 +60,8 @@ def _of_turn(turn: Turn, goal: Goal | None) -> Ended:
         return Ended(code, "failure", _error(unmet_words(goal), "GoalError"), way_on(goal))
     error = turn.error or _unknown("the turn failed")
     code = LimitError.exit_code if error.name == "LimitError" else 1
-    return Ended(code, "failure", _shown(error), _WAYS_OUT.get(error.name, ""))
+    hint = _WAYS_OUT.get(error.name, "") or ways_on(error, turn.session_id)
+    return Ended(code, "failure", _shown(error), hint)
 
 
 def _stopped(cause: Cause, *, left: bool) -> Ended:
