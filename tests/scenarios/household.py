@@ -142,7 +142,8 @@ class Household:
                 continue
             try:
                 if needle in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                    command = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found.append(command.decode(errors="replace"))
             except OSError:
                 continue
         return found
