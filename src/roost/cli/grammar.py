@@ -143,7 +143,7 @@ COMMANDS: Final = (
     ),
     Command(
         "doctor",
-        "check this machine, the configuration and the database",
+        "check this machine, the configuration, its hooks and the database",
         options.doctor,
         "roost.cli.doctor.command",
         notes.DOCTOR,

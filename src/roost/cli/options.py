@@ -185,7 +185,11 @@ def actors(parser: Parser) -> None:
     add = actions(parser)
     listing(parser, add, "show who is at work, as a tree", _listed_actors, notes.ACTOR_STATES)
     cancel = add("cancel", "stop an actor", notes.CANCELLED)
-    cancel.add_argument("actor", metavar="ID", help="SESSION/ACTOR, or the name if that is clear")
+    cancel.add_argument(
+        "actor",
+        metavar="ID",
+        help="SESSION/ACTOR, a session for its first actor, or a name that one at work has alone",
+    )
     of_session(cancel, "the session that it belongs to")
     cancel.add_argument("--force", action="store_true", help="at once, without a last step")
     cancel.add_argument("--tree", action="store_true", help="with all that is at work below it")
