@@ -45,7 +45,8 @@ class ObjectStore:
         """Make what lacks of the repository; True if nothing of it was there."""
         fresh = not (self.folder / "HEAD").is_file() or not self._objects.is_dir()
         with storage_faults(self.folder):
-            self.folder.mkdir(0o700, parents=True, exist_ok=True)
+            for place in (self.folder.parent, self.folder):
+                place.mkdir(0o700, parents=True, exist_ok=True)
             self.folder.chmod(0o700)
             for name in ("objects/pack", "objects/info", "refs/heads", "refs/tags"):
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
