@@ -1,4 +1,4 @@
-"""The examples of the README for other programs, run against a real server."""
+"""The examples of the README, carried out: rules, an agent, programs against a real server."""
 
 import json
 import re
@@ -12,17 +12,60 @@ from pathlib import Path
 import pytest
 from terminal_user import User, ended, read_until
 
-from scripted_model.scenario import scenario
+from scripted_model.scenario import Call, scenario
 from scripted_model.server import ScriptedModel
 
-README = (Path(__file__).parent.parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 OTHERS = README.partition("## For other programs")[2]
 
 
-def example(kind: str, port: str) -> str:
-    found = re.search(rf"^```{kind}\n(.*?)^```$", OTHERS, re.MULTILINE | re.DOTALL)
+def block(kind: str, text: str = README) -> str:
+    """The first code block of that kind."""
+    found = re.search(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert found is not None
-    return found[1].replace("4096", port)
+    return found[1]
+
+
+def example(kind: str, port: str) -> str:
+    return block(kind, OTHERS).replace("4096", port)
+
+
+def test_every_page_that_is_linked_is_there() -> None:
+    linked = re.findall(r"\]\(([^)]+)\)", README)
+    assert len(linked) > 5
+    assert [one for one in linked if not (ROOT / one).exists()] == []
+
+
+def test_the_rules_do_what_is_said_of_them(user: User, model: ScriptedModel) -> None:
+    wanted = {
+        "ls": True,
+        "make test": True,
+        "git push": False,
+        "rm -r build": True,
+        "rm mine.txt": False,
+        "make": False,
+    }
+    (user.folder / "build").mkdir()
+    (user.folder / "mine.txt").write_text("mine")
+    (user.folder / "Makefile").write_text("test:\n\t@true\n")
+    config = json.loads(user.environment["ROOST_CONFIG_CONTENT"]) | json.loads(block("json"))
+    user.environment["ROOST_CONFIG_CONTENT"] = json.dumps(config)
+    model.use(scenario([Call("bash", {"command": one}) for one in wanted], "done"))
+    done = user.run("run", "--format", "json", "go")
+    states = [line["part"]["state"] for line in done.lines if line["type"] == "tool_use"]
+    assert {one["input"]["command"]: one["status"] == "completed" for one in states} == wanted
+    assert not (user.folder / "build").exists()
+
+
+def test_the_agent_of_a_page_is_one(user: User) -> None:
+    pages = user.home / "config" / "agents"
+    pages.mkdir(parents=True)
+    (pages / "review.md").write_text(block("markdown"))
+    agent = json.loads(user.call("agents", "show", "review", "--format", "json").out)
+    assert agent["mode"] == "all"
+    assert agent["model"] == "standard"
+    assert agent["prompt"].strip().startswith("You review changes.")
 
 
 @pytest.fixture
