@@ -1,13 +1,25 @@
-"""Snapshots of files: what they add to a step in a repository of 10,000 files."""
+"""Snapshots of files: what they add to a step in a repository of 10,000 files.
 
+Once by themselves, and once in the whole program: a run of many steps, with snapshots and without,
+less a run of few, so that the start counts for nothing.
+"""
+
+import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from benchmarks.measure import MB, Figure, median
+from benchmarks.programs import ROOST, Program
+from benchmarks.stage import LENIENT, Stage, play, staged
 from roost.workspace.snapshots import Patch, Snapshots
+from scripted_model.process import ScriptedProcess
+from scripted_model.scenario import Call, Scenario, Text
 
 FOLDERS: Final = 200
 FILES: Final = 50
@@ -15,12 +27,77 @@ FILES: Final = 50
 STEPS: Final = 60
 LOOKS: Final = 15
 NAME: Final = "part3/folder70/file7.py"
+FEW: Final = 30
+MANY: Final = 130
+"""Steps of a whole run: more than the first look at all files takes, which is not a step's."""
+RUNS: Final = 3
+"""Of each kind; the one that used least counts."""
+_numbers: Final = count()
+"""No two runs write the same."""
 
 
 def figures() -> list[Figure]:
-    """The first snapshot, a step with and without hints, a revert, a start, and the disk."""
+    """The first snapshot, a step with and without hints, a revert, a start, and the disk; then what
+    a step of the whole program costs more.
+    """
     with tempfile.TemporaryDirectory() as name:
-        return _measure(Path(name))
+        alone = _measure(Path(name))
+    return [*alone, *_wired()]
+
+
+def _wired() -> list[Figure]:
+    calls = (_edit, _reads, _writes)
+    kept, bare = _per_step(_program(kept=True), calls), _per_step(_program(kept=False), calls)
+    edit, reads, writes = (more - less for more, less in zip(kept, bare, strict=True))
+    return [
+        Figure("step with an edit: snapshots add, CPU", edit, 3.0, "ms", "one file of 10,000"),
+        Figure("step with a reading command: the same", reads, 0.5, "ms", "no file is looked at"),
+        Figure("step with a writing command: the same", writes, None, "ms"),
+    ]
+
+
+def _edit(number: int) -> Call:
+    return Call("write", {"filePath": NAME, "content": f"x = {number}\n" * 100})
+
+
+def _reads(number: int) -> Call:
+    return Call("bash", {"command": f"head -n {number + 1} {NAME} | wc -l"})
+
+
+def _writes(number: int) -> Call:
+    return Call("bash", {"command": f"echo {number} > part3/folder70/made.txt"})
+
+
+def _program(*, kept: bool) -> Program:
+    config = json.loads(ROOST.environment["ROOST_CONFIG_CONTENT"])
+    environment = {"ROOST_CONFIG_CONTENT": json.dumps({**config, "snapshot": kept})}
+    return msgspec.structs.replace(ROOST, environment={**ROOST.environment, **environment})
+
+
+def _per_step(program: Program, calls: Sequence[Callable[[int], Call]]) -> list[float]:
+    """Milliseconds of CPU for one more step with each of `calls`, in a project of 10,000 files
+    that was looked at before.
+    """
+    with ScriptedProcess(_loop(_writes, 1), *LENIENT) as model, staged(program, model) as stage:
+        _furnish(stage.project)
+        stage.prompt("begin")
+        found: list[float] = []
+        for call in calls:
+            few, many = (min(_cpu(stage, call, n) for _ in range(RUNS)) for n in (FEW, MANY))
+            found.append((many - few) / (MANY - FEW) * 1000)
+    return found
+
+
+def _cpu(stage: Stage, call: Callable[[int], Call], steps: int) -> float:
+    """Seconds of CPU of a run of so many steps."""
+    with ScriptedProcess(_loop(call, steps), *LENIENT) as model:
+        return msgspec.structs.replace(stage, url=model.url).prompt("go on").own
+
+
+def _loop(call: Callable[[int], Call], steps: int) -> Scenario:
+    read = Call("read", {"filePath": NAME})
+    start = next(_numbers) * MANY
+    return play(read, *map(call, range(start, start + steps)), default=Text("done"))
 
 
 def _measure(folder: Path) -> list[Figure]:

@@ -59,6 +59,7 @@ def test_what_was_written_is_taken_back_without_a_look_at_any_other_file(world: 
     )
     assert patch.files == ("a", "gone", "new/deep")
     assert set(world.held(patch.after)) == {"a", "new/deep"}, "no other file was looked at"
+    assert patch.base == ""
     report = world.snapshots.revert([patch])
     assert told(report) == {"a": "restored", "gone": "created", "new/deep": "deleted"}
     assert world.state() == start
@@ -270,3 +271,28 @@ def test_a_revert_that_came_to_some_files_only_is_gone_on_with_or_taken_back(
             name: "unchanged" if name in done else "restored" for name in ("a", "b", "c")
         }
         assert world.state() == end
+
+
+def test_only_the_folder_around_what_is_written_is_kept(world: World) -> None:
+    world.write("deep/er/a", "1\n")
+    (world.root / "deep/empty").mkdir()
+    start = world.state()
+    patch = wrote(world, planned(world, "deep/er/a", "2\n"), planned(world, "deep/er/n/b", "n"))
+    assert (patch.base, patch.files) == ("deep/er/", ("deep/er/a", "deep/er/n/b"))
+    assert set(world.held(patch.after)) == {"a", "n/b"}
+    other = wrote(world, planned(world, "deep/empty/c", "n"), planned(world, "fresh/d", "n"))
+    assert other.base == ""
+    assert sorted(Changes(world.store).files([patch, other])) == [
+        "deep/empty/c",
+        "deep/er/a",
+        "deep/er/n/b",
+        "fresh/d",
+    ]
+    report = world.snapshots.revert([patch, other])
+    assert report.complete
+    assert world.state() == start
+    assert (world.root / "deep/empty").is_dir(), "it was there before"
+    assert not (world.root / "deep/er/n").exists()
+    assert not (world.root / "fresh").exists()
+    world.snapshots.unrevert(report)
+    assert (world.read("deep/er/a"), world.read("fresh/d")) == ("2\n", "n")

@@ -218,6 +218,7 @@ class _Record:
             patch.after,
             Span(patch.began, patch.ended) if patch.began else None,
             self._part_id,
+            patch.base,
             like.outside if like else outside,
         )
 

@@ -194,6 +194,8 @@ class PatchPart(Struct, frozen=True, tag="patch", rename=wire_name, omit_default
     """While it may have happened."""
     tool_id: str | None = None
     """The part of the call that changed them."""
+    base: str = ""
+    """The folder of the project, with `/`, that the snapshots are of; empty: of all of it."""
     outside: tuple[str, ...] = ()
     """Files outside of the project that it changed, of which no snapshot tells."""
 

@@ -170,6 +170,7 @@ def known_patches(parts: Sequence[PatchPart]) -> list[Patch]:
             None,
             one.time.start if one.time else 0,
             (one.time.end or 0) if one.time else 0,
+            one.base,
         )
         for one in parts
         if one.after is not None

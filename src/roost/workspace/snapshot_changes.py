@@ -16,6 +16,7 @@ from roost.workspace.snapshot_models import (
     SnapshotLostError,
 )
 from roost.workspace.snapshot_objects import ObjectStore
+from roost.workspace.snapshot_plan import differences
 from roost.workspace.snapshot_trees import Trees
 
 COUNTED: Final = DiffLimits(files=10_000, file_chars=0, chars=0)
@@ -51,17 +52,15 @@ class Changes:
         found: dict[str, Sides] = {}
         for patch in patches:
             with suppress(SnapshotLostError, ValueError):
-                compared = self._trees.compare(
-                    bytes.fromhex(patch.before), bytes.fromhex(patch.after)
-                )
-                one = {clean(path): Sides(old, new) for path, old, new in compared}
+                told = differences(self._trees, patch)
+                one = {clean(path): Sides(old, new) for path, old, new in told}
                 found |= joined(found, one)
         return {path: sides for path, sides in found.items() if sides.before != sides.after}
 
     def is_kept(self, patch: Patch) -> bool:
         """Whether the store still tells what a patch changed."""
         try:
-            self._trees.compare(bytes.fromhex(patch.before), bytes.fromhex(patch.after))
+            list(differences(self._trees, patch))
         except (SnapshotLostError, ValueError):
             return False
         return True

@@ -84,6 +84,9 @@ class Patch(Struct, frozen=True):
     """While it may have happened, in milliseconds since 1970: what happened side by side is taken
     back together. 0: after all that stands before it."""
     ended: int = 0
+    base: str = ""
+    """A folder of the project, with `/` at its end, that the snapshots are of; empty: of all of it.
+    It was there before."""
 
 
 class SnapshotDiff(Struct, frozen=True, kw_only=True):

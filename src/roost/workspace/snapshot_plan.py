@@ -38,7 +38,7 @@ from roost.workspace.snapshot_states import (
     remove_empty,
     version_at,
 )
-from roost.workspace.snapshot_trees import Trees
+from roost.workspace.snapshot_trees import Difference, Trees
 
 _NOT_KEPT: Final = "its content is not kept in snapshots: too large, binary, or not readable"
 
@@ -75,8 +75,8 @@ _Sides = tuple[Entry | None, Entry | None]
 class _History(Struct):
     """What became of a file, the oldest first."""
 
-    first: bytes
-    """The tree before all of it."""
+    first: Patch
+    """The oldest of all: what was there before it was there before all of them."""
     changes: list[tuple[_Sides, int, int]] = []
     """Each with when it began and ended."""
     undos: list[_Sides] = []
@@ -98,12 +98,12 @@ def plan_revert(
     trees = Trees(objects)
     histories: dict[str, _History] = {}
     for patch in patches:
-        for path, old, new, first in _differences(trees, patch):
-            known = histories.setdefault(path, _History(first))
+        for path, old, new in differences(trees, patch):
+            known = histories.setdefault(path, _History(patch))
             known.changes.append(((old, new), patch.began, patch.ended))
     for patch in undos:
-        for path, old, new, first in _differences(trees, patch):
-            histories.setdefault(path, _History(first)).undos.append((old, new))
+        for path, old, new in differences(trees, patch):
+            histories.setdefault(path, _History(patch)).undos.append((old, new))
     files: list[PlannedFile] = []
     removed: set[str] = set()
     for path in sorted(histories):  # what stands in the way of a path comes before it
@@ -128,15 +128,14 @@ def _undoing(trees: Trees, known: _History, current: Version) -> Undoing:
     return undoing(in_order(changes), current, undos)
 
 
-def _differences(
-    trees: Trees, patch: Patch
-) -> Iterator[tuple[str, Entry | None, Entry | None, bytes]]:
-    """The files of a patch before and after it, and the tree before it."""
+def differences(trees: Trees, patch: Patch) -> Iterator[Difference]:
+    """The files of a patch, before and after it."""
     before, after = bytes.fromhex(patch.before), bytes.fromhex(patch.after)
     wanted = None if patch.files is None else set(patch.files)
-    for path, old, new in trees.compare(before, after):
+    for inner, old, new in trees.compare(before, after):
+        path = patch.base + inner
         if wanted is None or clean(path) in wanted:
-            yield path, old, new, before
+            yield path, old, new
 
 
 def carry_out(root: Path, objects: ObjectStore, plan: RevertPlan, limit: int) -> RevertReport:
@@ -220,9 +219,12 @@ def _parents(path: str) -> list[str]:
     return [path[:at] for at, character in enumerate(path) if character == "/"]
 
 
-def _new_folders(trees: Trees, before: bytes, path: str) -> tuple[str, ...]:
-    folders = reversed(_parents(path))
-    return tuple(one for one in folders if not _is_folder(trees.find(before, one)))
+def _new_folders(trees: Trees, first: Patch, path: str) -> tuple[str, ...]:
+    """The folders around `path` that were not there before `first`, the deepest first."""
+    below = path.removeprefix(first.base)
+    tree = bytes.fromhex(first.before)
+    folders = reversed(_parents(below))
+    return tuple(first.base + one for one in folders if not _is_folder(trees.find(tree, one)))
 
 
 def _is_folder(entry: Entry | None) -> bool:

@@ -86,14 +86,14 @@ class Roots:
         except (OSError, ValueError):
             return now_ms()
 
-    def note(self, now: int, root: str) -> None:
-        """Remember that the tree `root` was handed out at `now`, milliseconds since 1970."""
+    def note(self, now: int, *roots: str) -> None:
+        """Remember that the trees `roots` were handed out at `now`, milliseconds since 1970."""
         with storage_faults(self._objects.folder):
             descriptor = os.open(
                 self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
             )
             try:
-                os.write(descriptor, _line(now, root))
+                os.write(descriptor, b"".join(_line(now, root) for root in roots))
             finally:
                 os.close(descriptor)
 

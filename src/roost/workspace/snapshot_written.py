@@ -9,7 +9,7 @@ ignored, or lie in other repositories, belong to it like any other.
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -88,7 +88,8 @@ class WrittenFiles:
             return written
         objects = self._objects()
         with Roots(objects).shared():
-            return self._kept(objects, written.before, after, written.outside)
+            base = written.patch.base if written.patch else None
+            return self._kept(objects, written.before, after, written.outside, base)
 
     def _objects(self) -> ObjectStore:
         objects = ObjectStore(self._store)
@@ -97,21 +98,40 @@ class WrittenFiles:
         return objects
 
     def _kept(
-        self, objects: ObjectStore, before: Versions, after: Versions, outside: tuple[str, ...]
+        self,
+        objects: ObjectStore,
+        before: Versions,
+        after: Versions,
+        outside: tuple[str, ...],
+        base: str | None = None,
     ) -> Written:
         if not before:
             return Written(before, after, None, outside)
         now = now_ms()
+        base = self._base(before) if base is None else base
         patch = Patch(
-            stored_alone(self.root, objects, before),
-            stored_alone(self.root, objects, after),
+            self._stored(objects, base, before),
+            self._stored(objects, base, after),
             tuple(sorted(clean(path) for path in before if before[path] != after[path])),
             now,
             now,
+            base,
         )
-        for tree in (patch.before, patch.after):
-            Roots(objects).note(now, tree)
+        Roots(objects).note(now, patch.before, patch.after)
         return Written(before, after, patch, outside)
+
+    def _stored(self, objects: ObjectStore, base: str, versions: Versions) -> str:
+        inner = {path.removeprefix(base): version for path, version in versions.items()}
+        return stored_alone(self.root / base, objects, inner)
+
+    def _base(self, paths: Iterable[str]) -> str:
+        """The deepest folder that is there and that all `paths` lie in, with `/` at its end: of
+        what lies around it no tree need be written.
+        """
+        folder = Path(os.path.commonpath([Path(path).parent for path in paths]))
+        while not (self.root / folder).is_dir():
+            folder = folder.parent
+        return "" if folder == Path() else f"{folder}/"
 
     def _relative(self, real: Path) -> str | None:
         """The path below the root; None for what is not the project's: it lies elsewhere, or in

@@ -200,8 +200,7 @@ class Snapshots:
             with self._roots.shared():
                 objects = ObjectStore(self.store)
                 plan = plan_revert(self.root, objects, patches, self._limits.file_bytes, undos)
-                for tree in (plan.report.undo.before, plan.report.undo.after):
-                    self._roots.note(now_ms(), tree)
+                self._roots.note(now_ms(), plan.report.undo.before, plan.report.undo.after)
         return plan
 
     def apply(self, plan: RevertPlan) -> RevertReport:
