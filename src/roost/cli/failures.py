@@ -47,9 +47,13 @@ def report(error: BaseException) -> None:
 
 
 def tell(text: str) -> None:
-    """Write to stderr; a terminal that is gone or cannot show a character stops nothing."""
+    """Write to stderr, behind what stdout was given before; a terminal that is gone or cannot show
+    a character stops nothing."""
     if sys.stderr is None:
         return
+    if sys.stdout is not None:
+        with contextlib.suppress(OSError, ValueError):  # whoever ends the command hears of it
+            sys.stdout.flush()
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
