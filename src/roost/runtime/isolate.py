@@ -3,16 +3,20 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
+from roost.core.errors import UsageError
+from roost.core.failpoints import failpoint
 from roost.core.finishing import see_through
 from roost.workspace import worktrees
 from roost.workspace.git import Git
 from roost.workspace.git_folder import repository_of
+from roost.workspace.tree_notes import TreeNote, notes_in, taken_over
 from roost.workspace.worktrees import Worktree
 
 logger = logging.getLogger(__name__)
@@ -33,6 +37,8 @@ class IsolatedPlace(Struct, frozen=True, kw_only=True):
     directory: Path
     """The folder in the tree that stands for the one it was made for."""
     repository: Path
+    note: TreeNote
+    """Says that there is the tree, until somebody else knows of it."""
     notes: tuple[str, ...] = ()
     """What is not in the tree."""
 
@@ -43,9 +49,17 @@ class IsolatedPlace(Struct, frozen=True, kw_only=True):
         return _WORDS.format(directory=self.directory, branch=tree.branch, base=tree.base)
 
 
-async def isolate(directory: Path, folder: Path, name: str) -> IsolatedPlace:
-    """Make a tree for work in `directory`, in `folder`. Raises as `worktrees.create` does."""
-    tree = await worktrees.create(directory, folder, name)
+async def isolate(directory: Path, folder: Path, name: str, noted: Path) -> IsolatedPlace:
+    """Make a tree for work in `directory`, in `folder`, with a note of it in `noted`.
+
+    Raises as `worktrees.create` does.
+    """
+    note = TreeNote(noted, directory)
+    try:
+        tree = await worktrees.create(directory, folder, name, begun=note.write)
+    except BaseException:
+        note.done()
+        raise
     found = repository_of(directory)
     inner = directory.relative_to(found[0]) if found else Path()
     within = tree.directory / inner
@@ -53,15 +67,35 @@ async def isolate(directory: Path, folder: Path, name: str) -> IsolatedPlace:
         tree=tree,
         directory=(within if within.is_dir() else tree.directory).resolve(),
         repository=directory,
+        note=note,
     )
     try:
         notes = await _left_out(directory, tree)
     except BaseException:
         await undo(place)
         raise
-    return IsolatedPlace(
-        tree=tree, directory=place.directory, repository=directory, notes=tuple(notes)
-    )
+    failpoint("isolate.made")
+    return msgspec.structs.replace(place, notes=tuple(notes))
+
+
+async def clear(noted: Path, used: Callable[[], Awaitable[Collection[Path]]]) -> None:
+    """Take back the trees of dead processes that no session works in; `used` are those in use.
+
+    What fails is told, and tried again by the next who looks.
+    """
+    for path in await asyncio.to_thread(notes_in, noted):
+        with taken_over(path) as found:
+            if found is None:
+                continue
+            directory = found.tree.directory
+            try:
+                known = directory in await used()
+                if not known and not await worktrees.take_back(found.repository, found.tree):
+                    logger.warning("the working tree %s, which nobody knows, holds work", directory)
+            except UsageError as error:
+                logger.warning("the working tree %s stays for now: %s", directory, error.message)
+                continue
+            path.unlink(missing_ok=True)
 
 
 async def tidy(repository: Path, folder: Path, used: Collection[Path]) -> None:
@@ -112,5 +146,6 @@ async def undo(place: IsolatedPlace | None) -> None:
 
 async def _removed(place: IsolatedPlace) -> None:
     removal = await worktrees.remove(place.repository, place.tree)
+    place.note.done()
     if not removal.removed:
         logger.warning("the unused working tree %s stays: %s", place.tree.directory, removal.reason)

@@ -52,6 +52,11 @@ class Projects:
         return self._paths.worktrees.resolve()
 
     @property
+    def tree_notes(self) -> Path:
+        """Where is noted which working trees are being made."""
+        return self._paths.state / "making"
+
+    @property
     def known(self) -> tuple[Path, ...]:
         """The directories whose configuration is in use."""
         return tuple(self._known)

@@ -30,6 +30,7 @@ from roost.permissions.models import Reply
 from roost.runtime.attachments import Attachments
 from roost.runtime.deleting import delete_session
 from roost.runtime.goal_command import with_note
+from roost.runtime.leftovers import Leftovers
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
@@ -78,6 +79,7 @@ class Runtime:
         self.transcripts = Transcripts(database, self.scheduler.texts)
         self._waits = TurnWaits(database, bus, self.scheduler)
         self._titles = Titles(self.worlds, database)
+        self._leftovers = Leftovers(database, self.projects.tree_notes)
 
     @classmethod
     @asynccontextmanager
@@ -96,9 +98,12 @@ class Runtime:
         try:
             runtime = cls(paths, settings, database, bus, owner)
             await runtime.scheduler.start()
+            if settings.runs_actors:
+                runtime._leftovers.begin()
             try:
                 yield runtime
             finally:
+                await runtime._leftovers.close()
                 await runtime._titles.close()
                 await runtime.scheduler.close()
                 await runtime.watch.close()

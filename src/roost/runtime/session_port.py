@@ -17,6 +17,7 @@ from roost.actors.peers import EVERY_CHILD, Peer, topic_key
 from roost.actors.spawn import Brief, spawn_peer
 from roost.context.agents import DEFAULT_AGENT, Agent
 from roost.core.errors import NotFoundError, RoostError, UsageError
+from roost.core.failpoints import failpoint
 from roost.core.finishing import see_through
 from roost.core.text import echo
 from roost.db.transaction import Transaction
@@ -24,7 +25,7 @@ from roost.events.types import Event
 from roost.inbox.models import Address
 from roost.permissions import asks, forwarding
 from roost.runtime.actor_port import ActorPort
-from roost.runtime.isolate import UNDO_SECONDS, IsolatedPlace, isolate, tidy, undo
+from roost.runtime.isolate import UNDO_SECONDS, IsolatedPlace, clear, isolate, tidy, undo
 from roost.runtime.port import Port
 from roost.runtime.posting import post, words_of
 from roost.runtime.project import Project
@@ -110,8 +111,7 @@ class SessionPort(Port):
         except BaseException:
             await undo(plan.place)
             raise
-        if not opened.new:
-            await undo(plan.place)
+        await _known(plan, opened)
         return opened
 
     async def _stopped(self, making: "asyncio.Future[Opened]", plan: _Plan) -> None:
@@ -119,8 +119,11 @@ class SessionPort(Port):
         opened: Opened | None = None
         with suppress(RoostError):  # then there is none
             opened = await making
-        if opened is None or not opened.new:
+        if opened is None:
             await undo(plan.place)
+            return
+        await _known(plan, opened)
+        if not opened.new:
             return
         address = Address(opened.session_id, opened.session_id)
         await self._write(lambda tx: cancel_tree(tx, address, "forced"))
@@ -159,9 +162,10 @@ class SessionPort(Port):
         place = None
         if order.isolate:
             folder = self._services.projects.worktrees / project_id
-            used = await self._services.database.read(peers.worktrees)
-            await tidy(directory, folder, used)
-            place = await isolate(directory, folder, title)
+            noted = self._services.projects.tree_notes
+            await clear(noted, self._trees_in_use)
+            await tidy(directory, folder, await self._trees_in_use())
+            place = await isolate(directory, folder, title, noted)
         try:
             where = place.directory if place else directory
             brief = await self._brief(order, task, title, where)
@@ -172,6 +176,9 @@ class SessionPort(Port):
             brief = msgspec.structs.replace(brief, task=f"{task}\n\n{place.words}")
         session = NewSession(directory=str(where), project_id=project_id, title=title)
         return _Plan(brief=brief, session=session, key=key, place=place)
+
+    async def _trees_in_use(self) -> set[Path]:
+        return await self._services.database.read(peers.worktrees)
 
     async def _project_id(self, directory: Path) -> str:
         if self._project.guard.contains(directory.resolve()):
@@ -333,6 +340,15 @@ class SessionPort(Port):
         guess = f" Did you mean {near[0]}?" if near else ""
         known = f"There are: {', '.join(ids[:20])}." if ids else "You began none yet."
         raise NotFoundError(f"there is no session {echo(session_id)} of yours.{guess}", hint=known)
+
+
+async def _known(plan: _Plan, opened: Opened) -> None:
+    """What becomes of the tree of an order: a session works in it, or another one got the task."""
+    if not opened.new:
+        await undo(plan.place)
+    elif plan.place is not None:
+        failpoint("isolate.stored")
+        plan.place.note.done()
 
 
 def directable(agents: Mapping[str, Agent]) -> dict[str, str]:

@@ -9,9 +9,12 @@ import asyncio
 import re
 import shutil
 import unicodedata
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from roost.core.errors import ConflictError, UsageError
@@ -40,6 +43,17 @@ class Worktree(Struct, frozen=True):
     branch: str
     base: str
     """What it began from: a branch, or the commit of a detached HEAD."""
+
+
+class Begun(Struct, frozen=True):
+    """A tree that is being made."""
+
+    directory: Path
+    branch: str
+    commit: str
+    """Where the branch begins."""
+    own: bool = False
+    """The folder was made by whoever makes the tree, and so will the branch be."""
 
 
 class TreeState(Struct, frozen=True, kw_only=True):
@@ -79,18 +93,26 @@ class Removal(Struct, frozen=True):
     """Why it stays."""
 
 
+def _nobody(_: Begun) -> None:
+    """Told of trees that nobody takes note of."""
+
+
 def slug_of(name: str) -> str:
     """`name` in lower-case letters, digits and hyphens; what nothing is left of is `work`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", plain.lower())[:_NAME].strip("-") or _NAMELESS
 
 
-async def create(repository: Path, folder: Path, name: str) -> Worktree:
+async def create(
+    repository: Path, folder: Path, name: str, *, begun: Callable[[Begun], None] = _nobody
+) -> Worktree:
     """Make a tree of the repository around `repository`, as of its last commit, in `folder`.
 
     All its files are there when this returns; if it raises, or is cancelled, nothing is left of
-    it. Other processes may do the same at once. Raises `UsageError` where there is no repository,
-    no commit, or git fails, and `ConflictError` when every name that was tried is taken.
+    it. `begun` is told how far it is before each further step, so that one who is killed can be
+    followed by `take_back`. Other processes may do the same at once. Raises `UsageError` where
+    there is no repository, no commit, or git fails, and `ConflictError` when every name that was
+    tried is taken.
     """
     repo = await _Repository.around(repository)
     commit = await repo.git.head()
@@ -107,7 +129,7 @@ async def create(repository: Path, folder: Path, name: str) -> Worktree:
     slug = slug_of(name)
     for number in range(1, ATTEMPTS + 1):
         chosen = slug if number == 1 else f"{slug}-{number}"
-        if await _attempt(repo, folder / chosen, PREFIX + chosen, commit):
+        if await _attempt(repo, Begun(folder / chosen, PREFIX + chosen, commit), begun):
             return Worktree(folder / chosen, PREFIX + chosen, base)
     raise ConflictError(
         f"the names {slug} to {slug}-{ATTEMPTS} are all taken",
@@ -115,10 +137,12 @@ async def create(repository: Path, folder: Path, name: str) -> Worktree:
     )
 
 
-async def _attempt(repo: "_Repository", directory: Path, branch: str, commit: str) -> bool:
+async def _attempt(repo: "_Repository", tree: Begun, begun: Callable[[Begun], None]) -> bool:
     """Make the tree, or tell that its name is taken. Folder and branch are made by whoever is
     first, so what is removed after a failure was made here.
     """
+    directory, branch, commit = tree.directory, tree.branch, tree.commit
+    begun(tree)
     try:
         await asyncio.to_thread(directory.mkdir, 0o700)
     except FileExistsError:
@@ -127,6 +151,9 @@ async def _attempt(repo: "_Repository", directory: Path, branch: str, commit: st
         raise UsageError(f"the folder {directory} cannot be made: {error.strerror}") from error
     owned = False
     try:
+        failpoint("worktree.made")
+        begun(msgspec.structs.replace(tree, own=True))
+        failpoint("worktree.noted")
         answer = await repo.run("branch", "--no-track", branch, commit)
         if answer.code != 0 and await repo.commit_of(f"refs/heads/{branch}"):
             await see_through(asyncio.to_thread(directory.rmdir), f"{directory} stays")
@@ -156,6 +183,24 @@ async def _unmade(repo: "_Repository", directory: Path, branch: str | None, comm
     if branch is not None:
         await repo.run("worktree", "prune")
         await repo.run("update-ref", "-d", f"refs/heads/{branch}", commit)
+
+
+async def take_back(repository: Path, tree: Begun) -> bool:
+    """Remove what there is of a tree that somebody was making who is gone: nobody has worked in it.
+
+    False where it holds a commit of its own after all; then it stays. Raises `UsageError` where the
+    repository does not answer.
+    """
+    if not tree.own:
+        with suppress(OSError):  # not there, or not empty: then it is another one's
+            await asyncio.to_thread(tree.directory.rmdir)
+        return True
+    repo = await _Repository.around(repository)
+    has_head = (tree.directory / ".git").exists()
+    if has_head and await Git(tree.directory, timeout=_ASKING).head() not in {None, tree.commit}:
+        return False
+    await _unmade(repo, tree.directory, tree.branch, tree.commit)
+    return True
 
 
 async def submodules(directory: Path) -> tuple[str, ...]:
