@@ -165,7 +165,9 @@ def test_a_call_that_the_model_goes_on_writing_is_stored_and_shown_meanwhile(
         async with asyncio.timeout(10):
             while not isinstance(desk.stored().parts[-1], ToolPart):
                 await asyncio.sleep(0.01)
-        assert desk.heard() == ["message.part.updated"]
+            while not (heard := desk.heard()):  # it is told once it is stored
+                await asyncio.sleep(0.01)
+        assert heard == ["message.part.updated"]
         saving.cancel()
 
     at_work(stage, play)
