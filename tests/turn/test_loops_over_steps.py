@@ -11,7 +11,7 @@ from roost.sessions.models import AssistantInfo, Message, MessageTime
 from roost.sessions.parts import Part, TextPart, ToolCompleted, ToolPart, ToolTime
 from roost.turn import loops
 from roost.turn.models import Inject, Repeat, Sample, Stop
-from roost.turn.policies import repetition
+from roost.turn.policies import repetition, try_best
 from roost.turn.verdict import verdict
 
 
@@ -47,7 +47,7 @@ class Played:
         self.said: list[str] = []
         self.hidden: list[tuple[str, ...]] = []
         self.words: list[str] = []
-        history, budgets = [person()], Budgets()
+        history, budgets = [person()], Budgets({try_best.PAUSES: 0})
         for number, one in enumerate(steps):
             action = verdict(after(one, *history, budgets=budgets, steps=number))
             history.append(one)

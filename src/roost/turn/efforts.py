@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.parts import TextPart, ToolCompleted, ToolFailed, ToolPart
+from roost.turn.loops import DUPLICATE, WAITING
 
 NAME: Final = "try_best"
-"""Also where a reminder comes from, from which on one counts anew."""
 WINDOW: Final = 60
 """The newest steps that are looked at."""
+_ANEW: Final = {NAME, WAITING}
+"""Where words of the runtime come from, from which on one counts anew."""
 COUNTED: Final = frozenset(
     {
         "bash",
@@ -84,38 +86,40 @@ class Effort(Struct, frozen=True, dict=True):
         """Whether a shell ran it."""
         return self.tool == _SHELL
 
-    @cached_property
-    def _head(self) -> str:
-        return str(self.given.get("command", "")).lstrip()[:4]
-
-    @cached_property
+    @property
     def command(self) -> str:
-        """The command, without what differs each time."""
-        return masked(" ".join(str(self.given.get("command", "")).split()))
-
-    @cached_property
-    def shown(self) -> str:
-        """Its result, without what differs each time."""
-        return masked(self.result[-_SHOWN:])
+        """The command."""
+        return str(self.given.get("command", ""))
 
     @cached_property
     def edits(self) -> tuple[Edit, ...]:
         """What it changed."""
         return tuple(_edits(self.diff))
 
+    def asks_as(self, other: "Effort") -> bool:
+        """Whether the same was asked for."""
+        if self.tool != other.tool:
+            return False
+        if self.given == other.given:
+            return True
+        return self.is_command and _same(self.command.split(), other.command.split())
+
     def is_as(self, other: "Effort") -> bool:
         """Whether the same was asked for, and the same came of it."""
-        if self.tool != other.tool or self.failed != other.failed:
+        if self.failed != other.failed or not self.asks_as(other):
             return False
-        if self.result == other.result and self.given == other.given:
-            return True
-        if not self.is_command:
-            return self.given == other.given and self.shown == other.shown
-        return (
-            self._head == other._head
-            and self.command == other.command
-            and (self.shown == other.shown)
-        )
+        one, two = self.result[-_SHOWN:], other.result[-_SHOWN:]
+        return one == two or _same(one.splitlines(), two.splitlines())
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two texts differ in nothing but what differs each time; ends with the first other
+    piece.
+    """
+    if len(one) != len(other):
+        return False
+    pairs = zip(one, other, strict=True)
+    return all(a == b or masked(a) == masked(b) for a, b in pairs)
 
 
 def masked(text: str) -> str:
@@ -169,14 +173,14 @@ def efforts(messages: Sequence[Message]) -> Iterator[list[Effort]]:
 
 
 def _is_news(message: Message) -> bool:
-    """Whether somebody else spoke, or the actor was reminded that it gets nowhere."""
+    """Whether somebody else spoke, or the actor was reminded that it gets nowhere, or waited."""
     info = message.info
     assert isinstance(info, UserInfo)
     rows = (info.provenance or {}).get("inbox", ())
     if info.provenance is None or any(row["kind"] != "system" for row in rows):
         return True
     parts = (part for part in message.parts if isinstance(part, TextPart))
-    return any((part.metadata or {}).get("origin", {}).get("name") == NAME for part in parts)
+    return any((part.metadata or {}).get("origin", {}).get("name") in _ANEW for part in parts)
 
 
 def _effort(part: ToolPart, step: int) -> Effort | None:
@@ -186,9 +190,9 @@ def _effort(part: ToolPart, step: int) -> Effort | None:
             return None
         span = state.time
         return Effort(step, part.tool, state.input, state.error, True, span.start, span.end)
-    if not isinstance(state, ToolCompleted):
+    if not isinstance(state, ToolCompleted) or DUPLICATE in state.metadata:
         return None
-    failed = part.tool == _SHELL and state.metadata.get("exit") != 0
+    failed = part.tool == _SHELL and state.metadata.get("exit", 0) != 0
     diff = state.metadata.get("diff")
     return Effort(
         *(step, part.tool, state.input, state.output, failed, state.time.start, state.time.end),

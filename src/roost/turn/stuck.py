@@ -97,48 +97,58 @@ def _sample(edit: Edit) -> str:
 class _Failures(Struct, frozen=True):
     """A command that failed in the same way again and again."""
 
-    count: int
+    runs: tuple[Effort, ...]
+    """One a step, the newest first."""
     edited: bool
     """Files were edited in between."""
     acted: bool
     """The same, or another command ran well, which may have changed something."""
-    since: int
 
-    def are_enough(self, now: int) -> bool:
+    @property
+    def are_enough(self) -> bool:
         """Whether that goes nowhere."""
-        waits = now - self.since >= 1000 * PATIENT_SECONDS * (self.count - 1)
-        if waits and not self.edited:
-            return self.count >= PATIENT
-        return self.count >= (FAILED_CHANGING if self.acted else FAILED)
+        count = len(self.runs)
+        if not self.edited and _waits(self.runs):
+            return count >= PATIENT
+        return count >= (FAILED_CHANGING if self.acted else FAILED)
 
 
 def _failing(steps: Sequence[Sequence[Effort]]) -> Stuck | None:
     for effort in steps[0]:
         if effort.is_command and effort.failed:
             failures = _failures(effort, steps)
-            if failures.are_enough(effort.began):
+            if failures.are_enough:
                 return _failed(effort, failures)
     return None
 
 
 def _failures(newest: Effort, steps: Sequence[Sequence[Effort]]) -> _Failures:
-    count, since = 0, newest.began
+    runs: list[Effort] = []
     edited = acted = False
-    between = [False, False]
+    between: list[Effort] = []
     for effort in (one for step in steps for one in reversed(step)):
-        if not effort.is_command or effort.command != newest.command:
-            changes = bool(effort.edits)
-            between[0] |= changes
-            between[1] |= changes or (effort.is_command and not effort.failed)
+        if not effort.asks_as(newest):
+            between.append(effort)
             continue
         if not effort.is_as(newest):
             break
-        if count:  # what came before the newest run, and after this one
-            edited, acted = between[0], between[1]
-        else:
-            between = [False, False]
-        count, since = count + 1, effort.began
-    return _Failures(count, edited, acted, since)
+        if runs and effort.step == runs[-1].step:
+            continue
+        if runs:  # what came before the first run and behind the last one does not count
+            edited = edited or any(one.diff for one in between)
+            acted = acted or edited or any(one.is_command and not one.failed for one in between)
+        between = []
+        runs.append(effort)
+    return _Failures(tuple(runs), edited, acted)
+
+
+def _waits(tries: Sequence[Effort]) -> bool:
+    """Whether so much time passes from one of `tries`, the newest first, to the next that it is for
+    waiting.
+    """
+    passed = tries[0].began - tries[-1].began
+    took = sum(one.ended - one.began for one in tries[1:])
+    return max(passed, took) >= 1000 * PATIENT_SECONDS * (len(tries) - 1)
 
 
 def _failed(effort: Effort, failures: _Failures) -> Stuck:
@@ -146,9 +156,9 @@ def _failed(effort: Effort, failures: _Failures) -> Stuck:
     between = "edits" if failures.edited else "other steps"
     return Stuck(
         reason="bash_retry",
-        what=f"`{command}` failed {failures.count} times with the same output, with {between}"
+        what=f"`{command}` failed {len(failures.runs)} times with the same output, with {between}"
         " in between",
-        count=failures.count,
+        count=len(failures.runs),
         command=command,
         error=_end(effort.result),
     )
@@ -168,12 +178,10 @@ def _stale(steps: Sequence[Sequence[Effort]]) -> Stuck | None:
         streak += 1
     if streak < STALE:
         return None
-    newest, oldest = steps[0][-1], steps[streak - 1][0]
-    waits = newest.began - oldest.began >= 1000 * PATIENT_SECONDS * (streak - 1)
-    if waits and streak < PATIENT:
+    if streak < PATIENT and _waits([step[-1] for step in steps[:streak]]):
         return None
     what = f"{streak} steps in a row brought nothing that was not known before"
-    return Stuck(reason="action_streak", what=what, count=streak, error=_end(newest.result))
+    return Stuck(reason="action_streak", what=what, count=streak, error=_end(steps[0][-1].result))
 
 
 def _brings_nothing(steps: Sequence[Sequence[Effort]], at: int) -> bool:
