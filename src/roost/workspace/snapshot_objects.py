@@ -21,6 +21,7 @@ from roost.workspace.snapshot_packs import PACK_BYTES, Pack, Packed, PackWriter
 
 _LOOSE: Final = 64
 """More new objects than this at once go into a pack."""
+_FOLDERS: Final = ("objects", "objects/pack", "objects/info", "refs", "refs/heads", "refs/tags")
 _CONFIG: Final = (
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[gc]\n\tauto = 0\n"
 )
@@ -48,8 +49,8 @@ class ObjectStore:
             for place in (self.folder.parent, self.folder):
                 place.mkdir(0o700, parents=True, exist_ok=True)
             self.folder.chmod(0o700)
-            for name in ("objects/pack", "objects/info", "refs/heads", "refs/tags"):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
+            for name in _FOLDERS:
+                (self.folder / name).mkdir(0o700, exist_ok=True)
             for name, text in (("config", _CONFIG), ("HEAD", "ref: refs/heads/none\n")):
                 if not (self.folder / name).is_file():
                     self.replace(self.folder / name, text.encode())
@@ -167,7 +168,7 @@ class ObjectStore:
             try:
                 temporary.rename(path)
             except FileNotFoundError:
-                path.parent.mkdir(exist_ok=True)
+                path.parent.mkdir(0o700, exist_ok=True)
                 temporary.rename(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -81,6 +81,10 @@ class Pack:
         return self._ids[at * 20 : at * 20 + 20]
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class PackWriter:
     """A pack that grows; `finish` makes it one, `discard` forgets it."""
 
@@ -88,7 +92,7 @@ class PackWriter:
         self._folder = folder
         self._new = temporary
         self._path = temporary()
-        self._file = self._path.open("xb+")
+        self._file = open(self._path, "xb+", opener=_private)
         self._file.write(b"PACK" + struct.pack(">II", 2, 0))
         self._found: list[tuple[bytes, int, int]] = []
         self.size = self._file.tell()
@@ -112,7 +116,8 @@ class PackWriter:
         failpoint("snapshot.pack")
         table = self._new()
         try:
-            table.write_bytes(_table(sorted(self._found), total))
+            with open(table, "xb", opener=_private) as file:
+                file.write(_table(sorted(self._found), total))
         except BaseException:
             table.unlink(missing_ok=True)
             raise
