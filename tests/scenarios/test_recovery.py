@@ -4,10 +4,23 @@ import json
 from typing import Any
 
 import pytest
+from cast import WAIT, Cast, act, begin, end, report, spawn
 from household import Household
 from invariants import assert_sound
 
-from scripted_model.scenario import Call, Finish, Reasoning, Reset, Text, reply, scenario, step
+from roost.turn.policies.waiting import NOBODY
+from scripted_model.scenario import (
+    Barrier,
+    Call,
+    Finish,
+    Reasoning,
+    Reset,
+    Status,
+    Text,
+    reply,
+    scenario,
+    step,
+)
 
 pytestmark = pytest.mark.scenario
 
@@ -180,4 +193,62 @@ def test_a_stream_that_never_gets_through_ends_the_turn_with_what_ran_and_the_ne
     answer = house.prompt("Go on.", "--continue")
     assert answer.code == 0, answer.err
     assert (house.project / "count.txt").read_text() == "x\n"
+    assert_sound(house)
+
+
+# A conversation that is too long
+
+
+def overflowing(house: Household) -> Status:
+    words = "prompt is too long: 250000 tokens > 200000 maximum"
+    body: dict[str, Any] = {"error": {"type": "invalid_request_error", "message": words}}
+    if house.dialect != "anthropic":
+        body["error"] |= {"code": "context_length_exceeded"}
+    return Status(400, {}, json.dumps(body))
+
+
+def test_a_conversation_that_is_too_long_ends_each_turn_at_once_with_the_way_on(
+    house: Household,
+) -> None:
+    tests = bash("echo x >> count.txt")
+    house.play(scenario(tests, step(overflowing(house), times=9), scope="server"))
+    answer = house.prompt("Count.")
+    assert answer.code == 1
+    error = answer.result["error"]
+    assert error["name"] == "ContextOverflowError"
+    assert "Begin a new session" in error["data"]["message"]
+    assert len(house.model.requests) == 2, "it is not tried again"
+    again = house.prompt("And now?", "--continue")
+    assert again.result["error"]["name"] == "ContextOverflowError"
+    assert len(house.model.requests) == 3
+    prompts = house.rows("SELECT state FROM inbox WHERE kind = 'prompt'")
+    assert [row["state"] for row in prompts] == ["delivered"] * 2, "what a person said is kept"
+    assert (house.project / "count.txt").read_text() == "x\n"
+    models = house.config["provider"]["test"]["models"]
+    models["gpt-scripted"] = models["scripted"]
+    house.play(scenario("went on", scope="server"))
+    other = house.prompt("Go on.", "--continue", "--model", "test/gpt-scripted")
+    assert (other.code, other.text) == (0, "went on"), other.err
+    assert_sound(house)
+
+
+# Waiting
+
+
+def test_an_actor_that_waits_for_long_is_in_no_loop(chat_house: Household) -> None:
+    house = chat_house
+    wait = act("wait", timeout_ms=1_050)
+    cast = Cast(
+        [[spawn("scout"), wait], *[wait] * 5, WAIT, "Heard."],
+        scout=[[Barrier("slow"), Text(report())]],
+    )
+    house.play(cast)
+    process = begin(house, "Delegate.")
+    house.model.wait_for_barrier("slow")
+    house.model.wait_until(lambda: len(cast.heard["main"]) == 7, timeout=60)
+    house.model.release("slow")
+    answer = end(process, 60)
+    assert (answer.code, answer.text) == (0, "Heard."), answer.err
+    assert reminders(house).count(NOBODY) == 6
+    assert not any("repeating" in one for one in reminders(house))
     assert_sound(house)

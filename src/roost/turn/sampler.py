@@ -37,6 +37,10 @@ from roost.turn.watching import StreamWatch
 from roost.turn.world import World
 
 Store = Callable[[Transaction], None]
+TOO_LONG: Final = (
+    "Begin a new session, go on here with a model that takes more, or take back what made it so "
+    "long with `roost undo`."
+)
 _jitter: Final = random.SystemRandom()
 
 
@@ -295,7 +299,8 @@ def describe(error: ModelError, model: Model) -> MessageError:
         data = {"providerID": model.provider, "message": error.words}
         return MessageError("ProviderAuthError", data)
     if error.kind == "overflow":
-        data = {"message": f"The conversation no longer fits {model.ref}: {error.message}"}
+        words = f"The conversation no longer fits {model.ref}: {error.message}\n{TOO_LONG}"
+        data = {"message": words}
         return MessageError("ContextOverflowError", {**data, "responseBody": error.body})
     if error.kind == "content_filter":
         return MessageError("ContentFilterError", {"message": error.words})
