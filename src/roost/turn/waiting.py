@@ -1,15 +1,15 @@
 """Waits for mail within a turn: no model is called and no tool is open until something comes."""
 
-import asyncio
 from typing import Final
 
 from roost.actors.models import Actor
 from roost.actors.send import send
 from roost.actors.store import check_fence, set_waiting
+from roost.actors.wait import about
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
-from roost.events.types import Event
+from roost.db.watching import until
 from roost.inbox import store as inbox
 from roost.inbox.models import Letter, NoteBody
 from roost.turn.intake import Taken, received, take
@@ -30,16 +30,15 @@ async def wait_for_mail(world: World, memory: Memory, wait: Wait) -> Facts:
     """
     address = memory.claim.address
 
-    def concerns(event: Event) -> bool:
-        return event.type in _NEWS and event.session_id == address.session_id
-
-    with world.bus.subscribe(concerns) as news:
-        while not await world.database.read(lambda db: _is_over(db, memory, wait)):
-            left = (wait.until - now_ms()) / 1000
-            try:
-                await asyncio.wait_for(news.batch(), max(0.01, min(left, POLL_SECONDS)))
-            except TimeoutError:
-                continue
+    await until(
+        world.database,
+        world.bus,
+        lambda db: _is_over(db, memory, wait),
+        bool,
+        concerns=about({address.session_id}, _NEWS),
+        poll=POLL_SECONDS,
+        seconds=(wait.until - now_ms()) / 1000,
+    )
     taken = await world.database.write(lambda tx: _go_on(tx, memory, wait))
     return received(world, memory, taken)
 
