@@ -14,9 +14,7 @@ def test_the_page_is_made_of_the_code_as_it_is() -> None:
     assert stored == page(), "stale: .venv/bin/python -m roost.turn.policy_page > docs/policies.md"
 
 
-def test_every_policy_says_what_it_looks_at_what_it_answers_and_what_comes_then() -> (
-    None
-):
+def test_every_policy_says_what_it_looks_at_what_it_answers_and_what_comes_then() -> None:
     names = [one.name for one in POLICIES]
     assert len(set(names)) == len(names)
     for one in POLICIES:
