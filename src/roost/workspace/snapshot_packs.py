@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from roost.core.failpoints import failpoint
 
@@ -81,8 +81,9 @@ class Pack:
         return self._ids[at * 20 : at * 20 + 20]
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+def _private(path: Path) -> BinaryIO:
+    """A new file for the user alone. Raises `OSError`, also if there is one."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600), "w+b")
 
 
 class PackWriter:
@@ -92,7 +93,7 @@ class PackWriter:
         self._folder = folder
         self._new = temporary
         self._path = temporary()
-        self._file = open(self._path, "xb+", opener=_private)
+        self._file = _private(self._path)
         self._file.write(b"PACK" + struct.pack(">II", 2, 0))
         self._found: list[tuple[bytes, int, int]] = []
         self.size = self._file.tell()
@@ -116,7 +117,7 @@ class PackWriter:
         failpoint("snapshot.pack")
         table = self._new()
         try:
-            with open(table, "xb", opener=_private) as file:
+            with _private(table) as file:
                 file.write(_table(sorted(self._found), total))
         except BaseException:
             table.unlink(missing_ok=True)
