@@ -112,6 +112,24 @@ def load(path: Path, stored: set[bytes]) -> tuple[Folder, bool] | None:
     return top, drop_lost(top, stored)
 
 
+def load_nearest(own: Path, stored: set[bytes]) -> Folder:
+    """The index at `own`, else the newest beside it: a folder that was moved keeps the signs of its
+    files. An empty one where none can be read.
+    """
+    others = sorted(own.parent.glob("*"), key=_age)
+    for path in (own, *others[:1]):
+        if path.is_file() and (found := load(path, stored)) is not None:
+            return found[0]
+    return Folder()
+
+
+def _age(path: Path) -> float:
+    try:
+        return -path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def save(objects: ObjectStore, path: Path, top: Folder) -> None:
     """Write the index. Raises `OSError`."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -136,6 +154,13 @@ def files_in(folder: Folder) -> Iterator[File]:
     yield from folder.files.values()
     for below in folder.folders.values():
         yield from files_in(below)
+
+
+def paths_in(folder: Folder, prefix: str = "") -> Iterator[str]:
+    """The paths of a folder and of all below it; its own is `prefix`."""
+    yield prefix
+    for name, below in folder.folders.items():
+        yield from paths_in(below, f"{prefix}/{name}" if prefix else name)
 
 
 def _packed(folder: Folder) -> _Saved:

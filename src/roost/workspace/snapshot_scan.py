@@ -109,6 +109,10 @@ class Scanner:
                 continue
             if parts and parts[-1] == ".gitignore":
                 parts.pop()  # it has a say in all that lies around it
+            at = next((i for i, part in enumerate(parts) if part.casefold() == ".git"), None)
+            if at == 0:
+                continue
+            parts = parts[:at]  # what lies around it may be another repository now
             self._descend(top, "", parts, self._rules_above(), 0)
 
     def _descend(

@@ -51,6 +51,7 @@ from roost.workspace.snapshot_plan import RevertPlan, carry_out, plan_revert
 from roost.workspace.snapshot_roots import Roots
 from roost.workspace.snapshot_scan import Scanner
 from roost.workspace.snapshot_trees import Trees
+from roost.workspace.snapshot_watch import Told
 
 _SAVED_EVERY: Final = 30.0
 """Seconds between two savings of the index, which cost about a microsecond a file."""
@@ -96,6 +97,7 @@ class Snapshots:
         self._halt = threading.Event()
         self._scanner = Scanner(self.root, self._objects, self._limits, outside, self._halt.is_set)
         self._forced = ForcedPaths(self.root)
+        self._told = Told(self.root)
         self._lock = threading.RLock()
         self._index: Folder | None = None
         self._begun = False
@@ -117,13 +119,21 @@ class Snapshots:
         Raises `StorageError` (a full disk) and `NotFoundError` (the folder is gone).
         """
         with self._lock:
-            named = None if changed is None else [*self._relative(changed), *self._unseen]
             if self._refused:
                 return None
-            if self._last and named == [] and self._is_current() and self._is_noted():
+            named = self._told_names() if changed is None else self._relative(changed)
+            doubt = changed is None and named is not None and self._told.is_due
+            if named is not None:
+                named += self._unseen
+            if self._last and named == [] and not doubt and self._is_current() and self._is_noted():
                 return self._last
             try:
-                return self._tracked(named)
+                found = self._tracked(named)
+                if doubt:
+                    whole = self._tracked(None)
+                    self._told.confirm(found, whole)
+                    return whole
+                return found
             except TooManyFilesError as error:
                 self._refused = True
                 self._forget()
@@ -247,8 +257,16 @@ class Snapshots:
         """
         self._halt.set()
         with self._lock, suppress(OSError):  # it is a memory: without it the files are read again
+            self._told.close()
             if self._unsaved and self._complete:
                 self._save()
+
+    def _told_names(self) -> list[str] | None:
+        """What the kernel says has changed; None: anything may have."""
+        names = self._told.names()
+        # The user's repository may hold other ignored files than before.
+        ruled = self._complete and not self._scanner.force(self._forced.current())
+        return names if ruled else None
 
     def _tracked(self, named: list[str] | None) -> str:
         self._prepare()
@@ -260,8 +278,11 @@ class Snapshots:
                     self._scanner.everything(top)
                     tree = write_trees(self._objects, top)
                 self._complete = True
+                self._told.looked(top, whole=True)
             else:
                 self._scanner.named(top, named)
+                while fresh := self._told.looked(top, whole=False):
+                    self._scanner.named(top, fresh)
                 tree = write_trees(self._objects, top)
             self._unseen.clear()
             self._unsaved |= self._scanner.new_files > 0
@@ -301,23 +322,12 @@ class Snapshots:
                 return self._index
         stored = self._objects.all_ids()
         if self._index is None:
-            self._index = self._loaded(stored)
+            self._complete = False
+            self._index = snapshot_index.load_nearest(self._index_file(), stored)
         elif not snapshot_index.drop_lost(self._index, stored):
             self._complete = False
         self._state, self._last = state, None
         return self._index
-
-    def _loaded(self, stored: set[bytes]) -> Folder:
-        self._complete = False
-        own = self._index_file()
-        others = sorted(own.parent.glob("*"), key=_age)
-        # A folder that was moved keeps the signs of its files, so another's index serves as well.
-        for path in (own, *others[:1]):
-            if path.is_file():
-                found = snapshot_index.load(path, stored)
-                if found is not None:
-                    return found[0]
-        return Folder()
 
     def _save(self) -> None:
         if self._index is not None:
@@ -352,13 +362,6 @@ class Snapshots:
                 with suppress(ValueError):
                     found.append(str(place.relative_to(self.root)))
         return found
-
-
-def _age(path: Path) -> float:
-    try:
-        return -path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _id(text: str) -> bytes:
