@@ -60,7 +60,7 @@ def test_a_test_that_fails_the_same_way_whatever_is_edited_pauses_the_turn(
         6,
     )
     assert data["evidence"]["command"] == TEST
-    assert "AssertionError: 1 != 2" in data["evidence"]["error"]
+    assert data["evidence"]["error"] == "AssertionError: 1 != 2"
     assert len(answer.tools()) == 12
     (row,) = house.rows("SELECT outcome, error FROM turn")
     assert row["outcome"] == "failure"
@@ -116,7 +116,7 @@ def test_people_read_what_was_tried_and_what_they_can_do(chat_house: Household) 
     assert "AssertionError: 1 != 2" in run.stderr
     hand_over = [line for line in run.stderr.splitlines() if "Hand over to" in line]
     assert len(hand_over) == 2
-    assert f"cd {house.project} && claude 'The task: make the test" in hand_over[0]
+    assert f"cd {house.project} && claude 'The task: "make the test" in hand_over[0]
     assert not (house.project / "ran").exists()
 
 

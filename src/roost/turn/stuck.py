@@ -29,6 +29,8 @@ PATIENT_SECONDS: Final = 5.0
 PATIENT: Final = 20
 """Times that such a one may see the same."""
 _WORDS: Final = 300
+_NOTES: Final = "<bash_metadata>"
+"""Behind it stands what the shell tool says of the command itself."""
 Reason = Literal["edit_repeat", "bash_retry", "action_streak"]
 
 
@@ -165,7 +167,7 @@ def _failed(effort: Effort, failures: _Failures) -> Stuck:
 
 
 def _end(text: str) -> str:
-    text = clean(text).strip()
+    text = clean(text).partition(_NOTES)[0].strip()
     return text if len(text) <= _WORDS else f"…{text[-_WORDS:]}"
 
 

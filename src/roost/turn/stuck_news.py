@@ -76,7 +76,7 @@ def _brief(memory: Memory, stuck: Stuck) -> str:
     asked = cut(" ".join(_said(prompt).split()), BRIEF)
     last = cut(" ".join(stuck.error.split()), BRIEF)
     lines = [
-        f"The task: {asked}",
+        f'The task: "{asked}".',
         f"Another agent worked on it in this folder and got nowhere: {stuck.what}.",
         f"The last that came of it: {last}" if last else "",
         "Look at the changes that are there, find out what is wrong, and finish the task.",
