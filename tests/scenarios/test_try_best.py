@@ -116,7 +116,8 @@ def test_people_read_what_was_tried_and_what_they_can_do(chat_house: Household) 
     assert "AssertionError: 1 != 2" in run.stderr
     hand_over = [line for line in run.stderr.splitlines() if "Hand over to" in line]
     assert len(hand_over) == 2
-    assert f"cd {house.project} && claude 'The task: "make the test" in hand_over[0]
+    start = f"cd {house.project} && claude "
+    assert f"{start}'The task: \"make the test" in hand_over[0]
     assert not (house.project / "ran").exists()
 
 
