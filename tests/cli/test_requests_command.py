@@ -168,7 +168,8 @@ def test_a_refusal_with_words_lets_the_actor_go_on_with_them(user: User, server:
     session = server.prompt(TOUCH)
     (one,) = server.waiting()
     done = user.call("requests", "deny", one["id"], "--because", "use the other folder")
-    assert "refused" in done.out
+    said = f"{one['id']}: refused: use the other folder (running `touch made.txt`)\n"
+    assert (done.code, done.out) == (0, said)
     assert "says: use the other folder" in server.last_words(session)
     assert not (user.folder / "made.txt").exists()
     assert user.call("requests", "deny", one["id"]).code == 0

@@ -145,8 +145,9 @@ examples:
   roost requests answer que_22d3c87c 2
   roost requests answer que_22d3c87c "SQLite" "later"
 
-An actor waits until it is answered, in whichever process it runs: one that a server runs, since
-`roost run` has nobody to ask and refuses at once."""
+An actor waits until it is answered, in whichever process it runs; what a directed session asks is
+refused after a while, and `show` says when. They are actors that a server runs, since `roost run`
+has nobody to ask and refuses at once."""
 ALLOWED: Final = """\
 With --always what it names is allowed in this project from now on, and so are other requests that
 wait in the session and that it covers.

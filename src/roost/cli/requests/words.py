@@ -45,7 +45,8 @@ def answer_of(ask: Ask) -> str:
         return "withdrawn"
     answer: dict[str, Any] = ask.answer or {}
     if ask.kind == "permission":
-        return _ANSWERS.get(str(answer.get("reply")), "answered")
+        said = _ANSWERS.get(str(answer.get("reply")), "answered")
+        return f"{said}: {message}" if (message := answer.get("message")) else said
     if answer.get("rejected"):
         return "left unanswered"
     return f"answered: {shown_answers(answer.get('answers', ()))}"
