@@ -163,6 +163,24 @@ def test_arguments_without_an_end_are_cut(chat_house: Household) -> None:
     assert_sound(house)
 
 
+def test_a_person_sees_what_was_not_run_and_what_the_model_is_told(chat_house: Household) -> None:
+    house = chat_house
+    crowd = [bash("echo x") for _ in range(12)]
+    house.play(scenario(crowd, "done", scope="server"))
+    shown = house.run("run", "--yes", "Do it.")
+    assert (shown.returncode, shown.stdout) == (0, "done\n")
+    lines = shown.stderr.splitlines()
+    assert lines.count("$ echo x") == 1
+    assert lines.count("$ echo x  the same call again, not run") == 11
+    assert any(line.startswith("↻ the model is told: You are repeating") for line in lines)
+    house.play(scenario(crowd, "done", scope="server"))
+    answer = house.prompt("Do it.")
+    (again,) = [line for line in answer.lines if line["type"] == "again"]
+    assert again["budget"] == "repetition"
+    assert "11 calls of one step" in again["text"]
+    assert_sound(house)
+
+
 # What ran is kept
 
 

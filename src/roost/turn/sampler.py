@@ -288,9 +288,16 @@ def _failed(recorder: Recorder, attempts: _Attempts, error: ModelError) -> Step:
 
 def _repeated(recorder: Recorder, attempts: _Attempts, unit: str) -> Step:
     message, store = _end(recorder, attempts, "other")
-    shown = " ".join(unit.split())[:80]
+    shown = " ".join(_from_its_start(unit).split())[:80]
     finding = f"the same {len(unit)} characters over and over (“{shown}”)"
     return Step(Repeat(message, finding), store, attempts.cost, attempts.tokens.total, 0)
+
+
+def _from_its_start(unit: str) -> str:
+    """What repeats itself, turned so that it begins with a sentence, or with a word."""
+    ends = (unit.find(mark) + len(mark) for mark in (". ", "。", "\n", " ") if mark in unit)
+    start = next(ends, 0)
+    return unit[start:] + unit[:start]
 
 
 def describe(error: ModelError, model: Model) -> MessageError:

@@ -13,11 +13,13 @@ from msgspec import Struct
 
 from roost.cli.run.max_lines import Choosing
 from roost.cli.run.sightings import (
+    AskedAgain,
     Asking,
     Gone,
     Head,
     Judged,
     Looks,
+    Mailed,
     Noticed,
     Piece,
     Retrying,
@@ -87,7 +89,7 @@ class _Slice:
                 return message_id in self._known
             case Piece(part=part):
                 return part.message_id in self._known
-            case Noticed(mail_id=mail_id) | SentOn(mail_id=mail_id):
+            case Noticed(mail_id=mail_id) | SentOn(mail_id=mail_id) | AskedAgain(mail_id=mail_id):
                 return self._is_new(mail_id)
             case Retrying() | Trouble() | Asking() | Warned() | Stale():
                 return True
@@ -109,7 +111,7 @@ class _Slice:
         self._mail.add(mail_id)
         return is_new
 
-    def of(self, messages: list[Message], mail: dict[str, Noticed | SentOn]) -> list[Sighting]:
+    def of(self, messages: list[Message], mail: dict[str, Mailed]) -> list[Sighting]:
         """What `messages` show, an answer as it is stored with mail that it heard; they belong to
         it from now on.
         """
@@ -254,7 +256,7 @@ class Follower:
         mail = await self._mail_in(message.info for message in messages)
         return self._slice.of(messages, mail)
 
-    async def _mail_in(self, heads: Iterable[Info]) -> dict[str, Noticed | SentOn]:
+    async def _mail_in(self, heads: Iterable[Info]) -> dict[str, Mailed]:
         """What is to be told of the mail that these messages consist of, by its id."""
         ids = [one for info in heads for one in mail_in(info)]
         if not ids:

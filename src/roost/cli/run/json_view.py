@@ -1,8 +1,8 @@
 """The lines of `--format json`, in the shape of OpenCode's `run --format json` (v1.14): each has
 `type`, `timestamp` and `sessionID`. Roost's own are `notice` (what an actor reports), `hook` (one
-sends the actor on), `goal` (what is to be reached, and what a judge says of it), `max_mode` (how
-far a round of proposals has come), `request` (somebody waits for a person) and the last one,
-`result`.
+sends the actor on), `again` (a step was no good, and the model is told so), `goal` (what is to be
+reached, and what a judge says of it), `max_mode` (how far a round of proposals has come), `request`
+(somebody waits for a person) and the last one, `result`.
 """
 
 from typing import Any
@@ -10,7 +10,15 @@ from typing import Any
 import msgspec
 
 from roost.cli.run.max_lines import Choosing
-from roost.cli.run.sightings import Asking, Judged, Noticed, SentOn, Sighting, Trouble
+from roost.cli.run.sightings import (
+    AskedAgain,
+    Asking,
+    Judged,
+    Noticed,
+    SentOn,
+    Sighting,
+    Trouble,
+)
 from roost.cli.run.steps import Steps
 from roost.core.clock import now_ms
 from roost.sessions.parts import (
@@ -42,6 +50,8 @@ class JsonView:
             return [self._line("notice", notice=sighting.notice)]
         if isinstance(sighting, SentOn):
             return [self._line("hook", on=sighting.point, reason=sighting.reason)]
+        if isinstance(sighting, AskedAgain):
+            return [self._line("again", budget=sighting.budget, text=sighting.words)]
         if isinstance(sighting, Judged):
             return [self._line("goal", goal=sighting.goal, verdict=sighting.verdict)]
         if isinstance(sighting, Choosing):

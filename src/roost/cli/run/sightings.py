@@ -17,6 +17,7 @@ from roost.permissions.asks import Ask
 from roost.sessions.models import AssistantInfo, Info, Message, UserInfo
 from roost.sessions.parts import Part
 from roost.turn.policies import hooks
+from roost.turn.verdict import NUDGES
 
 
 class Words(Struct, frozen=True):
@@ -85,6 +86,15 @@ class SentOn(Struct, frozen=True):
     mail_id: str = ""
 
 
+class AskedAgain(Struct, frozen=True):
+    """A step was no good, and the model is told so."""
+
+    budget: str
+    """What of the turn's budgets that uses."""
+    words: str
+    mail_id: str = ""
+
+
 class Asking(Struct, frozen=True):
     """Somebody at work for the prompt waits for a person's answer."""
 
@@ -117,6 +127,7 @@ Sighting = (
     | Trouble
     | Noticed
     | SentOn
+    | AskedAgain
     | Asking
     | Judged
     | Choosing
@@ -169,7 +180,10 @@ def sighting_of(event: Event, actor_id: str) -> Sighting | None:
             return None
 
 
-def mail_seen(row: InboxRow, actor_id: str) -> Noticed | SentOn | None:
+Mailed = Noticed | SentOn | AskedAgain
+
+
+def mail_seen(row: InboxRow, actor_id: str) -> Mailed | None:
     """What mail to the actor shows, if it is for people, too."""
     if row.receiver.actor_id != actor_id:
         return None
@@ -177,6 +191,8 @@ def mail_seen(row: InboxRow, actor_id: str) -> Noticed | SentOn | None:
         return Noticed(row.body, row.id)
     if isinstance(row.body, NoteBody) and (point := _HOOKS.get(row.body.origin)):
         return SentOn(point, row.body.text, row.id)
+    if isinstance(row.body, NoteBody) and row.kind == "system" and row.body.origin in NUDGES:
+        return AskedAgain(row.body.origin, row.body.text, row.id)
     return None
 
 
@@ -193,7 +209,7 @@ class Looks:
         self._parts: dict[str, dict[str, None]] = {}
 
     def see(
-        self, messages: Iterable[Message], mail: Mapping[str, Noticed | SentOn] | None = None
+        self, messages: Iterable[Message], mail: Mapping[str, Mailed] | None = None
     ) -> list[Sighting]:
         """The state that was read now; parts that are no longer there were taken back.
 

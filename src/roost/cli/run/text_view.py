@@ -15,6 +15,7 @@ from roost.cli.run.max_lines import Choosing, choosing_line
 from roost.cli.run.refusals import Refusals
 from roost.cli.run.request_lines import request_lines
 from roost.cli.run.sightings import (
+    AskedAgain,
     Asking,
     Gone,
     Head,
@@ -32,6 +33,7 @@ from roost.cli.run.sightings import (
 from roost.cli.run.steps import Steps
 from roost.cli.run.tool_lines import (
     ANNOUNCED,
+    asked_again_line,
     exit_line,
     is_running,
     notice_line,
@@ -120,6 +122,8 @@ class TextView:
                 return self.note(notice_line(notice, self._options.notes))
             case SentOn():
                 return self.note(sent_on_line(sighting, self._options.notes))
+            case AskedAgain():
+                return self.note(asked_again_line(sighting, self._options.notes))
             case Asking(ask=ask):
                 return self.note("\n".join(request_lines(ask, self._options.notes)))
             case Judged(goal=goal, verdict=verdict) if is_told(goal, verdict):

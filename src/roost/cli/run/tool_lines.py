@@ -3,12 +3,13 @@
 from typing import Any, Final, cast
 
 from roost.cli.run.essence import LONGEST, OPERATIONS, Place, essence, one_line
-from roost.cli.run.sightings import SentOn
+from roost.cli.run.sightings import AskedAgain, SentOn
 from roost.cli.terminal import Look
 from roost.core.amounts import counted
 from roost.core.text import cut, terminal_safe
 from roost.inbox.notices import NoticeBody, ending_of
 from roost.sessions.parts import ToolCompleted, ToolFailed, ToolPart, ToolRunning
+from roost.turn.loops import DUPLICATE
 
 ANNOUNCED: Final = frozenset({"bash", "actor", "webfetch", "websearch"})
 """Tools that may take long: shown when they start, not when they are done."""
@@ -70,6 +71,13 @@ def sent_on_line(sent: SentOn, look: Look) -> str:
     return f"{look.paint(icon, 'cyan')} a hook sends it on ({sent.point}): {reason}"
 
 
+def asked_again_line(again: AskedAgain, look: Look) -> str:
+    """What the model is told of a step that was no good, as one line."""
+    icon = look.icon(*_AGAIN)
+    said = look.paint(terminal_safe(one_line(again.words)), "dim")
+    return f"{look.paint(icon, 'cyan')} the model is told: {said}"
+
+
 def exit_line(part: ToolPart, look: Look) -> str:
     """What is added when a command that was announced did not end with 0."""
     state = part.state
@@ -82,8 +90,10 @@ def exit_line(part: ToolPart, look: Look) -> str:
 
 
 def _count(part: ToolPart, state: ToolCompleted) -> str:
-    """How much was found or changed, if the tool says so."""
+    """How much was found or changed, if the tool says so, or why nothing was."""
     metadata = state.metadata
+    if DUPLICATE in metadata:
+        return "the same call again, not run"
     if isinstance(number := metadata.get("matches"), int):
         return counted(number, "match", "matches")
     if isinstance(number := metadata.get("count"), int):
