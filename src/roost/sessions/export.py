@@ -71,7 +71,23 @@ def decode(data: bytes, name: str) -> Exported:
     )
     exported = Exported(document.info, messages)
     _check(exported, name)
-    return exported
+    return _without_reverted(exported)
+
+
+def _without_reverted(exported: Exported) -> Exported:
+    """The session without what was taken back of it: only where it was can that be brought back."""
+    revert = exported.info.revert
+    if revert is None:
+        return exported
+    kept: list[Message] = []
+    for message in exported.messages:
+        if message.info.id == revert.message_id:
+            ids = [part.id for part in message.parts]
+            if revert.part_id in ids:
+                kept.append(Message(message.info, message.parts[: ids.index(revert.part_id)]))
+            break
+        kept.append(message)
+    return Exported(msgspec.structs.replace(exported.info, revert=None), tuple(kept))
 
 
 def _message(raw: _RawMessage, where: str) -> Message:

@@ -19,6 +19,8 @@ from roost.workspace.snapshot_models import Entry
 
 LISTED: Final = 1_000
 """Files that a patch or a session names; more belong to it, and are taken back, without a name."""
+TOLD: Final = 200
+"""Files that an event names: it is sent at every change. Whoever asks is told all."""
 _ALONE: Final = 50
 """More files than this are looked for in one reading."""
 
@@ -52,16 +54,20 @@ class ChangedFile(Struct, frozen=True):
         return FileDiff(self.path, self.additions, self.deletions, status)
 
 
-def of_session(db: Reader, session_id: str) -> list[ChangedFile]:
-    """All files that a session changed, by path."""
-    rows = db.all("SELECT * FROM file_change WHERE session_id = ? ORDER BY path", (session_id,))
+def of_session(db: Reader, session_id: str, *, limit: int = LISTED) -> list[ChangedFile]:
+    """The files that a session changed, by path, at most so many."""
+    rows = db.all(
+        "SELECT * FROM file_change WHERE session_id = ? ORDER BY path LIMIT ?",
+        (session_id, limit),
+    )
     return [_from_row(row) for row in rows]
 
 
 def earlier(db: Reader, session_id: str, paths: Collection[str]) -> dict[str, ChangedFile]:
     """Those of `paths` that the session changed before."""
     if len(paths) > _ALONE:
-        return {one.path: one for one in of_session(db, session_id) if one.path in paths}
+        every = of_session(db, session_id, limit=-1)
+        return {one.path: one for one in every if one.path in paths}
     found: dict[str, ChangedFile] = {}
     for path in paths:
         row = db.one(
@@ -126,12 +132,16 @@ def _columns(entry: Entry | None) -> tuple[int | None, str | None]:
 
 def tell(tx: Transaction, session_id: str) -> None:
     """Show the sums in the session, and emit `session.diff`."""
-    files = of_session(tx, session_id)
-    totals = ChangeTotals(
-        sum(one.additions for one in files), sum(one.deletions for one in files), len(files)
+    sums = tx.one(
+        "SELECT count(*) AS files, sum(additions) AS additions, sum(deletions) AS deletions"
+        " FROM file_change WHERE session_id = ?",
+        (session_id,),
     )
-    store.set_summary(tx, session_id, totals if files else None)
-    shown = [one.shown for one in files[:LISTED]]
+    totals = None
+    if sums is not None and sums["files"]:
+        totals = ChangeTotals(sums["additions"], sums["deletions"], sums["files"])
+    store.set_summary(tx, session_id, totals)
+    shown = [one.shown for one in of_session(tx, session_id, limit=TOLD)]
     about = {"sessionID": session_id, "diff": shown}
     tx.emit(Event("session.diff", about, session_id=session_id))
 
