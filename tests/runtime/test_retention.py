@@ -24,6 +24,7 @@ from roost.inbox.models import Address, InboxRow
 from roost.inbox.notices import words
 from roost.runtime.retention import ROWS, Retention
 from roost.sessions.models import MAIN, ModelName
+from roost.tools.output import sweep_old
 
 DAY = 24 * 3_600_000
 
@@ -36,7 +37,7 @@ def kept(
 ) -> None:
     """Run `check` in a home whose own configuration keeps things so long."""
     config = folder / "home" / "config"
-    config.mkdir(parents=True)
+    config.mkdir(parents=True, exist_ok=True)
     (config / "roost.json").write_text(json.dumps({"retention": retention, **more}))
 
     async def go() -> None:
@@ -227,6 +228,48 @@ def test_outputs_are_kept_for_so_many_days(tmp_path: Path) -> None:
         assert sorted(path.name for path in folder.iterdir()) == ["other", "tool_new"]
 
     kept(tmp_path, {"outputs": 30}, check)
+
+
+def outputs(folder: Path, **days: float) -> Path:
+    """A folder of outputs, each so many days old."""
+    made = folder / "home" / "data" / "outputs"
+    made.mkdir(parents=True, exist_ok=True)
+    for name, age in days.items():
+        (made / name).write_text("x")
+        os.utime(made / name, (0, time.time() - age * 24 * 3_600))
+    return made
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def nothing(_: Desk) -> None:
+    """A process that begins and ends."""
+
+
+def test_a_process_that_ends_removes_old_outputs_once_a_day(tmp_path: Path) -> None:
+    folder = outputs(tmp_path, tool_old=8, tool_new=6, other=99)
+    kept(tmp_path, {}, nothing)
+    assert names(folder) == ["other", "tool_new"]
+    outputs(tmp_path, tool_again=8)
+    kept(tmp_path, {}, nothing)
+    assert "tool_again" in names(folder), "somebody has looked today"
+    os.utime(tmp_path / "home/state/retention-of-outputs", (0, time.time() - 24 * 3_600 - 1))
+    kept(tmp_path, {}, nothing)
+    assert names(folder) == ["other", "tool_new"]
+
+
+def test_a_process_that_ends_keeps_what_the_configuration_keeps(tmp_path: Path) -> None:
+    folder = outputs(tmp_path, tool_old=8)
+    kept(tmp_path, {"outputs": 9}, nothing)
+    assert names(folder) == ["tool_old"]
+
+
+def test_old_outputs_are_looked_for_within_a_moment(tmp_path: Path) -> None:
+    folder = outputs(tmp_path, **{f"tool_{number}": 99 for number in range(50)})
+    assert sweep_old(folder, 0, within=0) == 1
+    assert sweep_old(folder, 0, within=60) == 49
 
 
 def test_nothing_goes_where_nothing_is_said_but_outputs_after_a_week(tmp_path: Path) -> None:

@@ -199,7 +199,9 @@ class MaxModeConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many days things are kept; None keeps them. A server looks once an hour."""
+    """How many days things are kept; None keeps them. A server looks once an hour; a run, when it
+    ends, once a day, for outputs alone.
+    """
 
     sessions: Positive | None = None
     """Since they were last used. One that works, has sessions below it, or has a working tree of

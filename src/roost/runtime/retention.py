@@ -6,7 +6,6 @@ sessions of that directory; where it cannot be read, the user's own configuratio
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -22,6 +21,7 @@ from roost.core.errors import RoostError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.inbox import aged as inbox_aged
+from roost.runtime.old_outputs import DAY, take_turn
 from roost.runtime.project import Projects
 from roost.sessions import aged as sessions_aged
 from roost.sessions import undo_store
@@ -37,7 +37,6 @@ PRUNE_SECONDS: Final = 20.0
 """How long the snapshots of one project are looked through at most; the next look goes on."""
 ROWS: Final = 200
 """Rows that one transaction changes: nobody waits long for it."""
-_DAY: Final = 24 * 3_600
 _Change = Callable[[Transaction, str, int, int], int]
 
 
@@ -71,14 +70,7 @@ class Retention:
 
     def is_due(self) -> bool:
         """Whether no process has looked within the last hour; then this one is to."""
-        try:
-            since = time.time() - self._stamp.stat().st_mtime
-            if 0 <= since < EVERY_SECONDS:
-                return False
-            self._stamp.touch()
-        except FileNotFoundError:
-            self._stamp.touch(mode=0o600)
-        return True
+        return take_turn(self._stamp, EVERY_SECONDS)
 
     async def apply(self) -> None:
         """Remove all that is old enough now. Raises `StorageError` or `OSError`."""
@@ -86,10 +78,10 @@ class Retention:
             await self._in_directory(directory, await self._config_of(Path(directory)))
         own = (await self._config_of(self._paths.data)).retention
         if own.outputs is not None:
-            keep = Keep(seconds=own.outputs * _DAY)
+            keep = Keep(seconds=own.outputs * DAY)
             await asyncio.to_thread(sweep, self._paths.data / "outputs", keep)
         if own.snapshots is not None:
-            await self._snapshots(now_ms() - own.snapshots * _DAY * 1000)
+            await self._snapshots(now_ms() - own.snapshots * DAY * 1000)
 
     async def _snapshots(self, since: int) -> None:
         """Remove what no session needs that was used since then, and nobody asked for lately."""
@@ -114,16 +106,16 @@ class Retention:
         hops = ActorLimits.of(config.actors).hops
         here = await self._database.read(lambda db: sessions_aged.ids_in(db, directory))
         if keep.queued is not None:
-            unread = now - keep.queued * _DAY * 1000
+            unread = now - keep.queued * DAY * 1000
             found = await self._database.read(lambda db: inbox_aged.with_unread(db, unread))
             expire = partial(actors_aged.expire_unread, hops=hops)
             await self._in_sessions(here.intersection(found), expire, unread)
         if keep.inbox is not None:
-            ended = now - keep.inbox * _DAY * 1000
+            ended = now - keep.inbox * DAY * 1000
             found = await self._database.read(lambda db: inbox_aged.with_history(db, ended))
             await self._in_sessions(here.intersection(found), actors_aged.remove_history, ended)
         if keep.sessions is not None:
-            await self._sessions(directory, now - keep.sessions * _DAY * 1000)
+            await self._sessions(directory, now - keep.sessions * DAY * 1000)
 
     async def _in_sessions(self, ids: set[str], change: _Change, before: int) -> None:
         """Change as much as one transaction may, and again as long as there is as much to do."""

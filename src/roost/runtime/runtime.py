@@ -32,6 +32,7 @@ from roost.runtime.deleting import delete_session
 from roost.runtime.goal_command import with_note
 from roost.runtime.leftovers import Leftovers
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
+from roost.runtime.old_outputs import sweep_outputs
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
 from roost.runtime.titles import Titles
@@ -109,6 +110,8 @@ class Runtime:
                 await runtime.watch.close()
                 await runtime.worlds.close()
                 in_order = runtime.scheduler.in_order
+            if settings.runs_actors:
+                await sweep_outputs(runtime.projects, paths)
         finally:
             database.close()
             owner.close(in_order=in_order)

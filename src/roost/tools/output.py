@@ -37,7 +37,7 @@ class Keep(Struct, frozen=True):
     """How long files of whole outputs stay."""
 
     seconds: float = math.inf
-    """Of age; where a server runs, `retention.outputs` bounds it too."""
+    """Of age; `retention.outputs` bounds it too, once a day at least."""
     bytes: int = 1024**3
     """Of all files together; the oldest go first."""
     files: int = 5000
@@ -117,6 +117,21 @@ def sweep(spill_folder: Path, keep: Keep = USUAL, *, now: float | None = None) -
         if changed < oldest or (number and (total > keep.bytes or number >= keep.files)):
             path.unlink(missing_ok=True)
             gone += 1
+    return gone
+
+
+def sweep_old(spill_folder: Path, seconds: float, *, within: float) -> int:
+    """Delete files of outputs that are older than `seconds`, as many as can be looked at in
+    `within` seconds; how many went.
+    """
+    oldest, end = time.time() - seconds, time.monotonic() + within
+    gone = 0
+    for changed, _, path in _spilled_files(spill_folder):
+        if changed < oldest:
+            path.unlink(missing_ok=True)
+            gone += 1
+        if time.monotonic() > end:
+            break
     return gone
 
 
