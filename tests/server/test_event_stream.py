@@ -376,3 +376,27 @@ def test_a_stopping_server_does_not_wait_for_who_never_reads(tmp_path: Path) -> 
         stream.close()
 
     asyncio.run(run())
+
+
+def test_an_answer_comes_behind_the_events_that_led_to_it(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        seen: list[str] = []
+        connected = asyncio.Event()
+
+        async def follow() -> None:
+            async with stage.events() as events:
+                async for event in events:
+                    seen.append(event["type"])
+                    connected.set()
+
+        following = asyncio.create_task(follow())
+        await connected.wait()
+        for turns in range(1, 6):
+            await stage.prompt(await stage.session(), "go")
+            for _ in range(200):  # what was sent is read, and no time passes
+                await asyncio.sleep(0)
+            assert seen.count("session.idle") == turns
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+    on_server(tmp_path, check)

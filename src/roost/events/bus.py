@@ -48,6 +48,11 @@ class Subscription:
         self._lost = False
         self._news = asyncio.Event()
 
+    @property
+    def waits(self) -> bool:
+        """Whether there is news that was not taken yet."""
+        return bool(self._waiting) or self._lost
+
     def offer(self, event: Event) -> None:
         """Queue `event` if the subscriber wants it."""
         if not self._accept(event):

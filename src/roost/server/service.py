@@ -3,6 +3,7 @@
 import asyncio
 import time
 from pathlib import Path
+from typing import Final, Protocol
 
 from roost.runtime.project import Project
 from roost.runtime.runtime import Runtime
@@ -13,6 +14,18 @@ from roost.server.models import ServerSettings
 from roost.server.problems import TooManyError
 from roost.server.rates import Rate
 from roost.sessions.models import Session
+
+TOLD_SECONDS: Final = 0.1
+"""Longest wait of an answer for those that follow events."""
+
+
+class Follower(Protocol):
+    """Sends events to a client."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something happened that was not sent yet."""
+        ...
 
 
 class Service:
@@ -30,6 +43,8 @@ class Service:
         """Set when the server stops: open streams and waits end."""
         self.streams = 0
         """Event streams that are open."""
+        self.followers: set[Follower] = set()
+        """Those that send events now."""
         self._prompts = Rate(settings.prompts_per_minute, 60.0)
 
     async def project(self, directory: str) -> Project:
@@ -39,6 +54,16 @@ class Service:
     async def session(self, session_id: str) -> Session:
         """The session of that id, in a served folder. Raises `NotFoundError`, `DeniedError`."""
         return await self.directories.session(session_id)
+
+    async def told(self) -> None:
+        """Return when all that follow events were sent what has happened so far, or soon anyway:
+        who waits for an answer is to hear what led to it first.
+        """
+        behind = [one for one in self.followers if one.is_behind]
+        deadline = time.monotonic() + TOLD_SECONDS
+        while behind and time.monotonic() < deadline:
+            await asyncio.sleep(TOLD_SECONDS / 25)
+            behind = [one for one in behind if one.is_behind]
 
     def count_prompt(self, source: str) -> None:
         """Note that `source` leaves a prompt. Raises `TooManyError`."""

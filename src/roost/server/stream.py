@@ -6,7 +6,8 @@ that takes nothing for long is cut off.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from typing import Final
 
 import msgspec
@@ -61,6 +62,8 @@ class EventStream(Streamed):
         self._view: View = view
         self._after = after
         self._heads: dict[str, bytes] = {}
+        self._news: Subscription | None = None
+        self._sending = False
 
     async def send(self, receive: Receive, send: Send) -> None:
         """Send events until the client goes away or the server stops."""
@@ -80,18 +83,37 @@ class EventStream(Streamed):
     async def _pump(self, writer: "_Writer") -> None:
         heartbeat = self._service.settings.heartbeat
         clock = asyncio.get_running_loop().time
-        with self._service.runtime.bus.subscribe(self._wants, after=self._after) as news:
+        with self._subscribed() as news:
             await writer.write([self._frame(Event(_CONNECTED, {}))])
             if self._after is not None and await self._text_streams():
                 await writer.write([self._frame(resync())])
             beat = clock() + heartbeat
             while True:
-                frames = await self._frames(await _until(beat, news))
+                batch = await _until(beat, news)
+                self._sending = True
+                frames = await self._frames(batch)
                 if clock() >= beat:
                     frames.append(self._frame(Event(_HEARTBEAT, {})))
                     beat = clock() + heartbeat
                 await writer.write(frames)
+                self._sending = False
                 await asyncio.sleep(WINDOW)
+
+    @contextmanager
+    def _subscribed(self) -> Generator[Subscription]:
+        bus, followers = self._service.runtime.bus, self._service.followers
+        with bus.subscribe(self._wants, after=self._after) as news:
+            self._news = news
+            followers.add(self)
+            try:
+                yield news
+            finally:
+                followers.discard(self)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something happened that was not sent yet."""
+        return self._sending or (self._news is not None and self._news.waits)
 
     async def _text_streams(self) -> bool:
         """Whether deltas may have been missed: they are not kept for clients that come back."""

@@ -83,7 +83,9 @@ class Waiting(Streamed, Generic[T]):
 
     async def _answer(self) -> Answered:
         try:
-            return Answered(200, _encoder.encode(await self._work()))
+            answer = _encoder.encode(await self._work())
+            await self._service.told()
+            return Answered(200, answer)
         except EXPECTED as error:
             return answered(error)
         except Exception as error:
