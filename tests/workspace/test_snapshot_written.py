@@ -296,3 +296,26 @@ def test_only_the_folder_around_what_is_written_is_kept(world: World) -> None:
     assert not (world.root / "fresh").exists()
     world.snapshots.unrevert(report)
     assert (world.read("deep/er/a"), world.read("fresh/d")) == ("2\n", "n")
+
+
+def test_a_snapshot_is_foretold_of_files_that_are_kept_and_seen_to_if_they_come_otherwise(
+    world: World,
+) -> None:
+    world.write("d/a", "1\n")
+    world.write("d/b", "1\n")
+    snapshots = world.opened()
+    written = foreseen(world, planned(world, "d/a", "2\n"))
+    assert snapshots.foretell(written.after) is None, "nothing was looked at yet"
+    first = snapshots.track()
+    told = snapshots.foretell(written.after)
+    assert told not in {None, first}
+    assert snapshots.last == told
+    assert snapshots.track(()) == first, "it was not written after all"
+    told = snapshots.foretell(written.after)
+    world.write("d/a", "2\n")
+    assert snapshots.track(()) == told == world.opened().track()
+    new = foreseen(world, planned(world, "d/c", "n"))
+    gone = foreseen(world, planned(world, "d/b", None))
+    for other in (new, gone):
+        assert snapshots.foretell(other.after) is None
+    assert snapshots.last == told

@@ -4,7 +4,7 @@ transaction that also tells clients what the session changed in all.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -43,6 +43,8 @@ class UndoLog:
     def __init__(self, files: FileStore | None, database: Database) -> None:
         self._files = files
         self._database = database
+        self._known: dict[str, ChangedFile | None] = {}
+        """What the session had changed in files before this turn did; None: nothing."""
 
     @property
     def last(self) -> str | None:
@@ -58,7 +60,7 @@ class UndoLog:
         """See `roost.turn.world.UndoLog`."""
         if self._files is None:
             return NoRecord()
-        return _Record(self._files, self._database, recorder, part_id)
+        return _Record(self._files, self._database, recorder, part_id, self._known)
 
 
 class _Foreseen(Struct, frozen=True):
@@ -69,18 +71,26 @@ class _Foreseen(Struct, frozen=True):
     files: list[ChangedFile]
     known: Known
     """What the session had changed in the same files before."""
+    snapshot: str | None
+    """Of all files once it is made, where that is known beforehand."""
 
 
 class _Record:
     """Notes the changes of one call."""
 
     def __init__(
-        self, files: FileStore, database: Database, recorder: Recorder, part_id: str
+        self,
+        files: FileStore,
+        database: Database,
+        recorder: Recorder,
+        part_id: str,
+        known: dict[str, ChangedFile | None],
     ) -> None:
         self._files = files
         self._database = database
         self._recorder = recorder
         self._part_id = part_id
+        self._all_known = known
 
     @asynccontextmanager
     async def writing(self, changes: Sequence[FileChange]) -> AsyncGenerator[None]:
@@ -91,13 +101,20 @@ class _Record:
             yield
             return
         await self._recorder.put(foreseen.part, lambda tx: self._note(tx, foreseen.files))
+        self._all_known.update((one.path, one) for one in foreseen.files)
         failpoint("undo.foreseen")
         try:
             yield
         except Exception:
+            self._all_known.update(
+                (one.path, foreseen.known.get(one.path)) for one in foreseen.files
+            )
             await self._recorder.take_out(foreseen.part, lambda tx: self._forget(tx, foreseen))
             raise
-        await self._follow(foreseen, changes)
+        if foreseen.snapshot is not None:
+            self._recorder.note_snapshot(None, foreseen.snapshot)
+        else:
+            await self._follow(foreseen, changes)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -112,9 +129,8 @@ class _Record:
                 await see_through(self._compare(before, began), _LOST, seconds=_LAST_SECONDS)
 
     async def _foresee(self, changes: Sequence[FileChange]) -> _Foreseen | None:
-        session_id = self._recorder.info.session_id
         paths = [clean(path) for path in map(self._files.written.path_of, changes) if path]
-        known = await self._database.read(lambda db: file_changes.earlier(db, session_id, paths))
+        known = await self._known(paths)
         try:
             return await asyncio.to_thread(self._foreseen, changes, known)
         except StorageError as error:
@@ -130,7 +146,9 @@ class _Record:
             if before != written.after[path]
         }
         part = self._part(patch, sorted(sides), written.outside)
-        return _Foreseen(written, part, self._counted(sides, known), known)
+        files = self._counted(sides, known)
+        snapshot = self._files.snapshots.foretell(written.after)
+        return _Foreseen(written, part, files, known, snapshot)
 
     async def _follow(self, foreseen: _Foreseen, changes: Sequence[FileChange]) -> None:
         """Correct what was foreseen, and tell the snapshot after it where that is known."""
@@ -179,18 +197,26 @@ class _Record:
         self._recorder.note_snapshot(before, after)
         if after == before:
             return
-        session_id = self._recorder.info.session_id
         patch = Patch(before, after, None, began, now_ms())
         sides = await asyncio.to_thread(lambda: Changes(self._files.store).files([patch]))
         if not sides:
             return
-        known = await self._database.read(
-            lambda db: file_changes.earlier(db, session_id, sides.keys())
-        )
+        known = await self._known(sides)
         files = await asyncio.to_thread(self._counted, sides, known)
         part = self._part(patch, sorted(sides))
         await self._recorder.put(part, lambda tx: self._note(tx, files))
+        self._all_known.update((one.path, one) for one in files)
         failpoint("undo.noted")
+
+    async def _known(self, paths: Collection[str]) -> Known:
+        """What the session had changed in files of these paths; each is asked for once a turn."""
+        memory, session_id = self._all_known, self._recorder.info.session_id
+        if missing := [path for path in paths if path not in memory]:
+            found = await self._database.read(
+                lambda db: file_changes.earlier(db, session_id, missing)
+            )
+            memory.update((path, found.get(path)) for path in missing)
+        return {path: one for path in paths if (one := memory[path]) is not None}
 
     def _counted(self, sides: Mapping[str, Sides], known: Known) -> list[ChangedFile]:
         """What the session changed in files in all, once it changed `sides`."""

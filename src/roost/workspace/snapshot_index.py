@@ -5,14 +5,14 @@ by looking at the files. So it is saved now and then, and by nobody waited for.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
 from roost.workspace.ignore import IgnoreFolder
-from roost.workspace.snapshot_models import EMPTY, OPAQUE, TREE
+from roost.workspace.snapshot_models import EMPTY, OPAQUE, TREE, Entry
 from roost.workspace.snapshot_objects import ObjectStore
 from roost.workspace.snapshot_trees import encode_tree
 
@@ -95,6 +95,34 @@ def write_trees(objects: ObjectStore, folder: Folder, *, top: bool = True) -> by
         entries.append((os.fsencode(name), OPAQUE if tree == EMPTY else TREE, tree))
     folder.tree = objects.write("tree", encode_tree(entries)) if entries or top else EMPTY
     return folder.tree
+
+
+def foretold(top: Folder, after: Mapping[str, Entry | None]) -> bool:
+    """Let files be as in `after`, by path, until they are looked at again. False, and nothing is
+    done, if one of them is not kept as it is, or will not be.
+    """
+    ways = [(_way_to(top, path), path.rpartition("/")[2], entry) for path, entry in after.items()]
+    for way, name, entry in ways:
+        known = way[-1].files.get(name) if way else None
+        if known is None or entry is None or OPAQUE in {known.mode, entry.mode}:
+            return False
+    for way, name, entry in ways:
+        assert entry is not None
+        way[-1].files[name] = File(entry.mode, entry.id, 0)
+        for folder in way:
+            folder.tree = None
+    return True
+
+
+def _way_to(top: Folder, path: str) -> list[Folder]:
+    """The folders around `path`, the uppermost first; none if one of them is not known."""
+    way = [top]
+    for part in path.split("/")[:-1]:
+        below = way[-1].folders.get(part)
+        if below is None:
+            return []
+        way.append(below)
+    return way
 
 
 def load(path: Path, stored: set[bytes]) -> tuple[Folder, bool] | None:

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -354,3 +355,16 @@ def _read(path: str, limit: int) -> tuple[bytes, os.stat_result]:
             raise OSError(errno.ENOENT, "not a file any more")
         data = file.read(limit + 1)
         return data, os.fstat(descriptor)
+
+
+def paths_below(root: Path, changed: Iterable[Path | str]) -> list[str]:
+    """Paths relative to `root`, without those that lie outside of it; each by its name, and where
+    links on the way to it lead.
+    """
+    found: list[str] = []
+    for one in changed:
+        path = Path(os.path.normpath(root / one))
+        for place in {path, Path(os.path.realpath(path.parent)) / path.name}:
+            with suppress(ValueError):
+                found.append(str(place.relative_to(root)))
+    return found

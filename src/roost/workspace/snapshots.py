@@ -24,7 +24,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -35,9 +35,10 @@ from roost.core.text import clean
 from roost.workspace import snapshot_index, snapshot_prune
 from roost.workspace.snapshot_diff import tree_diff
 from roost.workspace.snapshot_forced import ForcedPaths
-from roost.workspace.snapshot_index import INDEXES, Folder, write_trees
+from roost.workspace.snapshot_index import INDEXES, Folder, foretold, write_trees
 from roost.workspace.snapshot_models import (
     DiffLimits,
+    Entry,
     Patch,
     Pruned,
     RevertReport,
@@ -49,7 +50,7 @@ from roost.workspace.snapshot_models import (
 from roost.workspace.snapshot_objects import ObjectStore
 from roost.workspace.snapshot_plan import RevertPlan, carry_out, plan_revert
 from roost.workspace.snapshot_roots import Roots
-from roost.workspace.snapshot_scan import Scanner
+from roost.workspace.snapshot_scan import Scanner, paths_below
 from roost.workspace.snapshot_trees import Trees
 from roost.workspace.snapshot_watch import Told
 
@@ -121,7 +122,7 @@ class Snapshots:
         with self._lock:
             if self._refused:
                 return None
-            named = self._told_names() if changed is None else self._relative(changed)
+            named = self._told_names() if changed is None else paths_below(self.root, changed)
             doubt = changed is None and named is not None and self._told.is_due
             if named is not None:
                 named += self._unseen
@@ -161,6 +162,24 @@ class Snapshots:
             return None
         try:
             return self.track(changed)
+        finally:
+            self._lock.release()
+
+    def foretell(self, after: Mapping[str, Entry | None]) -> str | None:
+        """The snapshot that there will be once files are as in `after`, by path; without a look at
+        them, so only of files that are kept already. None where `follow` must tell.
+        """
+        if not self._complete or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if not (self._index and self._is_current() and foretold(self._index, after)):
+                return None
+            self._unseen.update(after)  # whether it came so is seen at the next look
+            with self._roots.shared():
+                found = write_trees(self._objects, self._index).hex()
+                self._noted_at, self._last = now_ms(), found
+                self._roots.note(self._noted_at, found)
+            return found
         finally:
             self._lock.release()
 
@@ -351,17 +370,6 @@ class Snapshots:
 
     def _trees(self) -> Trees:
         return Trees(ObjectStore(self.store))
-
-    def _relative(self, changed: Iterable[Path | str]) -> list[str]:
-        """Paths relative to the root, without those that lie outside of it."""
-        found: list[str] = []
-        for one in changed:
-            path = Path(os.path.normpath(self.root / one))
-            # By its name, and where links on the way to it lead.
-            for place in {path, Path(os.path.realpath(path.parent)) / path.name}:
-                with suppress(ValueError):
-                    found.append(str(place.relative_to(self.root)))
-        return found
 
 
 def _id(text: str) -> bytes:
