@@ -89,9 +89,14 @@ async def preview_unrevert(call: Call[NoQuery, None]) -> UndoPreview:
 
 
 async def list_diffs(call: Call[DiffQuery, None]) -> list[FileDiff]:
-    """What a session changed in files and is not taken back, each as one difference."""
-    session = await call.session()
-    return await call.service.runtime.undo.changes(session.id, call.query.message_id)
+    """What a session changed in files and is not taken back, each as one difference.
+
+    What a subagent changed counts for the session that it works in.
+    """
+    meant = await call.slice()
+    if meant.actor_id is not None:
+        return []
+    return await call.service.runtime.undo.changes(meant.session.id, call.query.message_id)
 
 
 def _view(done: Undone) -> UndoPreview:
