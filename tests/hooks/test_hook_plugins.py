@@ -96,6 +96,10 @@ def test_a_function_that_fails_is_told_and_blocks_nothing(
         (HEAD + "def hooks(): return Hook(on='session.pre', run=print, timeout='x')", "timeout"),
         (HEAD + "def hooks(): return [Matcher(agent='(a')]", "the pattern '(a' has a bracket"),
         (f"{MUTE}raise Mute", "Mute"),
+        (
+            HEAD + "def hooks():\n    while True: yield Hook(on='session.pre', run=print)",
+            "hooks() returns more than 100 hooks",
+        ),
         (f"{MUTE}def hooks(): raise Mute", "Mute"),
     ],
 )
@@ -334,3 +338,20 @@ def test_loading_that_hangs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     plugin = plugin_of(PluginFile("/p/slow.py", b"import time\ntime.sleep(3)\n"))
     loaded = asyncio.run(load_plugins([plugin]))
     assert "did not end within 0.2 s" in loaded.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "points",
+    [b"[roost.plugins]\nno equals sign\n", b"[roost.plugins]\n\xff\xfe = bar\n"],
+    ids=["not as it should be", "not text"],
+)
+def test_a_package_whose_description_cannot_be_read_is_named_and_the_others_work(
+    tmp_path: Path, points: bytes
+) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: broken\n")
+    (info / "entry_points.txt").write_bytes(points)
+    loaded = asyncio.run(load_plugins(installed_plugins([str(tmp_path)])))
+    (warning,) = loaded.warnings
+    assert "broken-1.0.dist-info cannot be used: its description cannot be read" in warning

@@ -10,6 +10,7 @@ import os
 import site
 import sys
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -25,8 +26,12 @@ from roost.hooks.threads import BoundedCall
 
 LOAD_SECONDS: Final = 10.0
 """What loading one plugin may take."""
+MOST_HOOKS: Final = 100
+"""Of one plugin."""
 ENTRY_POINTS: Final = "roost.plugins"
 """The group in which an installed package names a module of hooks."""
+_UNREADABLE: Final = (AttributeError, KeyError, OSError, TypeError, ValueError)
+"""What the standard library raises where the description of a package is not as it should be."""
 _MOST_BYTES: Final = 1_000_000
 
 logger = logging.getLogger(__name__)
@@ -141,10 +146,20 @@ def _entry_points(folder: Path) -> list[Plugin]:
     # Imported here: a tenth of a second, and hardly anybody has such a package.
     from importlib.metadata import Distribution
 
-    described = Distribution.at(folder)
-    package = described.metadata["Name"]
-    points = described.entry_points.select(group=ENTRY_POINTS)
+    found = Distribution.at(folder)
+    try:
+        package = found.metadata["Name"]
+        points = found.entry_points.select(group=ENTRY_POINTS)
+    except _UNREADABLE as error:
+        return [_unusable(folder, f"its description cannot be read ({described(error)})")]
     return [Plugin(one.name, f"{one.name} of {package}", one.load) for one in points]
+
+
+def _unusable(folder: Path, why: str) -> Plugin:
+    def load() -> object:
+        raise HookFailedError(why)
+
+    return Plugin(folder.stem, str(folder), load)
 
 
 def _hooks_of(plugin: Plugin) -> list[Hook]:
@@ -158,7 +173,10 @@ def _hooks_of(plugin: Plugin) -> list[Hook]:
         return [_sound(made)]
     if not isinstance(made, Iterable):
         raise HookFailedError(f"hooks() returns a {type(made).__name__}, not a list of Hook")
-    return [_sound(one) for one in cast("Iterable[object]", made)]
+    found = [_sound(one) for one in islice(cast("Iterable[object]", made), MOST_HOOKS + 1)]
+    if len(found) > MOST_HOOKS:
+        raise HookFailedError(f"hooks() returns more than {MOST_HOOKS} hooks")
+    return found
 
 
 def _sound(made: object) -> Hook:
