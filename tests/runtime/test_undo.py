@@ -1,6 +1,7 @@
 """The end of a session is taken back and brought back: words, and what was done to files."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,17 @@ import pytest
 from runtime_stage import Desk, desk
 from stage import texts
 
+from roost.actors.owner import Owner
 from roost.core.errors import BusyError, NotFoundError, UsageError
+from roost.db.transaction import Transaction
 from roost.inbox.listing import listed
+from roost.inbox.models import Address
 from roost.runtime.undo_change import Undone
+from roost.runtime.undo_cleanup import make_way
 from roost.sessions import undo_store
 from roost.sessions.parts import PatchPart, StepFinishPart, StepStartPart
+from roost.sessions.undo_store import Cut, Phase, UndoState
+from roost.workspace.changes import FILE_LOCKS
 from scripted_model.picture import Request
 from scripted_model.scenario import Call, Reply, Text, reply
 
@@ -328,3 +335,67 @@ def test_from_a_part_on(tmp_path: Path) -> None:
         assert place.model.violations == []
 
     in_desk(tmp_path, check)
+
+
+def test_who_waits_no_longer_stops_nothing_in_its_middle(tmp_path: Path) -> None:
+    async def check(place: Desk) -> None:
+        undo, session = place.runtime.undo, await place.session()
+        await place.ask(session.id, "make a")
+        known = await ids(place, session.id)
+        path = Path(os.path.realpath(place.project / "a.txt"))
+        with FILE_LOCKS.held([path]):
+            task = asyncio.create_task(undo.revert(session.id, known["make a"]))
+            await until(lambda: phase(place, session.id))
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await phase(place, session.id) == "reverting"
+            with pytest.raises(BusyError, match="just being set back"):
+                async with asyncio.timeout(10):
+                    await place.runtime.database.write(
+                        lambda tx: make_way(tx, Address(session.id, "main"), "msg_new")
+                    )
+            waiting = asyncio.create_task(place.ask(session.id, "look"))
+            await asyncio.sleep(0)
+        await waiting
+        assert not path.exists()
+        assert texts(await place.messages(session.id))[0] == "look"
+
+    in_desk(tmp_path, check)
+
+
+def test_what_another_process_is_setting_back_is_waited_for(tmp_path: Path) -> None:
+    async def check(place: Desk) -> None:
+        runtime, session = place.runtime, await place.session()
+        await place.ask(session.id, "make a")
+        other = Owner(runtime.paths.state / "owners")
+        (prompt,) = (await ids(place, session.id)).values()
+
+        def put(phase: Phase) -> Callable[[Transaction], None]:
+            state = UndoState(phase=phase, cut=Cut(prompt, 1), owner=other.id, files=False)
+            return lambda tx: undo_store.put(tx, session.id, state)
+
+        await runtime.database.write(put("reverting"))
+        waiting = asyncio.create_task(place.ask(session.id, "look"))
+        await asyncio.wait([waiting], timeout=0.5)
+        assert not waiting.done()
+        await runtime.database.write(put("reverted"))
+        await waiting
+        assert texts(await place.messages(session.id))[0] == "look"
+        await runtime.database.write(put("reverting"))
+        other.close()
+        await place.ask(session.id, "look")
+        assert await phase(place, session.id) is None, "it is dead, so its part is done by us"
+
+    in_desk(tmp_path, check)
+
+
+async def phase(place: Desk, session_id: str) -> str | None:
+    state = await place.runtime.database.read(lambda db: undo_store.find(db, session_id))
+    return state.phase if state else None
+
+
+async def until(check: Callable[[], Awaitable[Any]]) -> None:
+    async with asyncio.timeout(20):
+        while not await check():
+            await asyncio.sleep(0.01)
