@@ -38,7 +38,7 @@ def test_a_run_that_was_taken_over_counts_only_what_its_own_turn_used(
     done = subprocess.CompletedProcess(old.args, old.returncode, out, err)
     result = Answer(done).result
     assert (result["outcome"], result["exit"], done.returncode) == ("interrupted", 1, 1)
-    assert "another process took the session over" in result["error"]["data"]["message"]
+    assert "silent for too long, and another one took over" in result["error"]["data"]["message"]
     assert result["usage"]["steps"] == 1
     assert [turn["outcome"] for turn in house.rows("SELECT outcome FROM turn ORDER BY number")] == [
         "interrupted",

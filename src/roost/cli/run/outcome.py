@@ -27,7 +27,9 @@ class Ended(Struct, frozen=True):
     hint: str = ""
 
 
-_TAKEN_OVER: Final = "another process took the session over: this one was silent for too long"
+_TAKEN_OVER: Final = (
+    "the process that ran the turn died or was silent for too long, and another one took over"
+)
 _WAYS_OUT: Final = {
     "LimitError": "Raise the limit, and go on with -c.",
     "HookError": "`roost config` shows the hooks of your configuration; plugins can bring more.",
