@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opencode_packages import VERSIONS, opencode
+from opencode_packages import VERSIONS, OpenCode, opencode
 from opencode_stage import PASSWORD, Stage, stage
 
 pytestmark = [pytest.mark.scenario, pytest.mark.timeout(240)]
@@ -15,8 +15,14 @@ SCRIPT = Path(__file__).with_name("sdk_client.mjs")
 ANSWER = "There are app.py and more."
 
 
+@pytest.fixture(params=VERSIONS)
+def installed(request: pytest.FixtureRequest) -> OpenCode:
+    return opencode(request.param)
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Generator[Stage]:
+def server(installed: OpenCode, tmp_path: Path) -> Generator[Stage]:
+    del installed  # whoever cannot have it needs no server
     with stage(tmp_path) as made:
         yield made
 
@@ -36,11 +42,10 @@ def ran(command: list[str], server: Stage) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("version", VERSIONS)
 def test_both_generations_of_the_sdk_prompt_and_hear_what_happens(
-    version: str, server: Stage
+    installed: OpenCode, server: Stage
 ) -> None:
-    modules = str(opencode(version).modules)
+    modules = str(installed.modules)
     for generation in ("1", "2"):
         place = [server.url, str(server.project), PASSWORD]
         told = json.loads(ran(["node", str(SCRIPT), modules, generation, *place], server))
@@ -73,9 +78,10 @@ def _check_events(seen: list[dict[str, Any]], session_id: str) -> None:
     assert (delta["sessionID"], delta["field"]) == (session_id, "text")
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_headless_command_runs_on_an_attached_server(version: str, server: Stage) -> None:
-    program = str(opencode(version).program)
+def test_the_headless_command_runs_on_an_attached_server(
+    installed: OpenCode, server: Stage
+) -> None:
+    program = str(installed.program)
     place = ["--attach", server.url, "--dir", str(server.project)]
     # It begins to listen only while its prompt is on the way already.
     said = ran([program, "run", *place, "--format", "json", "slowly list the files"], server)
