@@ -1,6 +1,8 @@
 """What undo needs is kept as long as somebody may want to undo, and not for ever."""
 
 import asyncio
+import os
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -127,3 +129,27 @@ def test_it_is_kept_for_ever_where_the_configuration_says_so(tmp_path: Path) -> 
         assert objects(folder) == kept
 
     in_desk(tmp_path, check)
+
+
+def test_a_process_that_ends_removes_them_once_a_day(tmp_path: Path) -> None:
+    stores: list[Path] = []
+
+    async def work(place: Desk) -> None:
+        session = await place.session()
+        await place.ask(session.id, "one")
+        stores.append(await store(place, session.id))
+        await place.runtime.delete_session(session.id)
+        forget_who_asked(stores[0])
+
+    async def nothing(place: Desk) -> None:
+        assert place.project.is_dir()
+
+    in_desk(tmp_path, work)
+    assert objects(stores[0]) == 0
+    in_desk(tmp_path, work)
+    kept = objects(stores[0])
+    assert kept > 0, "it was done today"
+    stamp = tmp_path / "home/state/retention-of-snapshots"
+    os.utime(stamp, (0, time.time() - DAY // 1000 - 1))
+    in_desk(tmp_path, nothing)
+    assert objects(stores[0]) == 0

@@ -22,14 +22,14 @@ async def sweep_outputs(projects: Projects, paths: Paths) -> None:
     try:
         if not take_turn(paths.state / "retention-of-outputs", DAY):
             return
-        days = (await _configured(projects, paths)).outputs
+        days = (await own_retention(projects, paths)).outputs
         if days is not None:
             sweep_old(paths.data / "outputs", days * DAY, within=LAST_SECONDS)
     except OSError as error:
         logger.warning("old outputs were not removed: %s", plain_words(error))
 
 
-async def _configured(projects: Projects, paths: Paths) -> RetentionConfig:
+async def own_retention(projects: Projects, paths: Paths) -> RetentionConfig:
     """What the user's own configuration says."""
     try:
         return (await projects.open(paths.data)).loaded.config.retention

@@ -22,12 +22,10 @@ from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.inbox import aged as inbox_aged
 from roost.runtime.old_outputs import DAY, take_turn
+from roost.runtime.old_snapshots import prune_snapshots
 from roost.runtime.project import Projects
 from roost.sessions import aged as sessions_aged
-from roost.sessions import undo_store
 from roost.tools.output import Keep, sweep
-from roost.workspace.snapshot_prune import prune
-from roost.workspace.snapshots import KEPT_FOR, store_of
 
 logger = logging.getLogger(__name__)
 EVERY_SECONDS: Final = 3_600
@@ -81,17 +79,8 @@ class Retention:
             keep = Keep(seconds=own.outputs * DAY)
             await asyncio.to_thread(sweep, self._paths.data / "outputs", keep)
         if own.snapshots is not None:
-            await self._snapshots(now_ms() - own.snapshots * DAY * 1000)
-
-    async def _snapshots(self, since: int) -> None:
-        """Remove what no session needs that was used since then, and nobody asked for lately."""
-        stores = self._paths.data / "snapshots"
-        for project_id in await asyncio.to_thread(_names_in, stores):
-            needed = await self._database.read(
-                lambda db, one=project_id: undo_store.snapshots_named(db, one, since)
-            )
-            store = store_of(self._paths.data, project_id)
-            await asyncio.to_thread(prune, store, needed, KEPT_FOR, PRUNE_SECONDS)
+            data = self._paths.data
+            await prune_snapshots(self._database, data, own.snapshots, PRUNE_SECONDS)
 
     async def _config_of(self, directory: Path) -> Config:
         for place in (directory, self._paths.data):
@@ -139,10 +128,3 @@ class Retention:
             ]
             if not any(removed):
                 return
-
-
-def _names_in(folder: Path) -> list[str]:
-    try:
-        return sorted(one.name for one in folder.iterdir() if one.is_dir())
-    except OSError:
-        return []

@@ -33,6 +33,7 @@ from roost.runtime.goal_command import with_note
 from roost.runtime.leftovers import Leftovers
 from roost.runtime.models import Accepted, PromptInput, Settings, TurnResult
 from roost.runtime.old_outputs import sweep_outputs
+from roost.runtime.old_snapshots import sweep_snapshots
 from roost.runtime.project import Project, Projects
 from roost.runtime.scheduler import Scheduler
 from roost.runtime.titles import Titles
@@ -112,6 +113,7 @@ class Runtime:
                 in_order = runtime.scheduler.in_order
             if settings.runs_actors:
                 await sweep_outputs(runtime.projects, paths)
+                await sweep_snapshots(database, runtime.projects, paths)
         finally:
             database.close()
             owner.close(in_order=in_order)
