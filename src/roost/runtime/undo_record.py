@@ -75,6 +75,13 @@ class _Foreseen(Struct, frozen=True):
     """Of all files once it is made, where that is known beforehand."""
 
 
+class _Ran(Struct, frozen=True):
+    """What a command changed."""
+
+    patch: Patch
+    sides: dict[str, Sides]
+
+
 class _Record:
     """Notes the changes of one call."""
 
@@ -172,13 +179,25 @@ class _Record:
         if not self._files.looks:
             self._files.warn(NOT_LOOKED_AT)
             return None
+        return await asyncio.to_thread(self._tracked)
+
+    def _tracked(self) -> str | None:
         try:
-            return await asyncio.to_thread(self._files.snapshots.track)
+            return self._files.snapshots.track()
         except LookEndedError:
             return None
         except RoostError as error:
             self._files.warn(f"{error.message}. {error.hint}")
             return None
+
+    def _ran(self, before: str, began: int) -> _Ran | None:
+        """What a command changed that began with the files as in `before`; None if nobody knows."""
+        after = self._tracked()
+        if after is None:
+            return None
+        patch = Patch(before, after, None, began, now_ms())
+        sides = Changes(self._files.store).files([patch]) if after != before else {}
+        return _Ran(patch, sides)
 
     async def _warn(self) -> None:
         """Tell clients what cannot be undone, and why, if there is news of that."""
@@ -191,19 +210,15 @@ class _Record:
     async def _compare(self, before: str, began: int) -> None:
         """Note what a command changed that began with the files as in `before`."""
         failpoint("undo.ran")
-        after = await self._look()
-        if after is None:
+        ran = await asyncio.to_thread(self._ran, before, began)
+        if ran is None:
             return
-        self._recorder.note_snapshot(before, after)
-        if after == before:
+        self._recorder.note_snapshot(before, ran.patch.after)
+        if not ran.sides:
             return
-        patch = Patch(before, after, None, began, now_ms())
-        sides = await asyncio.to_thread(lambda: Changes(self._files.store).files([patch]))
-        if not sides:
-            return
-        known = await self._known(sides)
-        files = await asyncio.to_thread(self._counted, sides, known)
-        part = self._part(patch, sorted(sides))
+        known = await self._known(ran.sides)
+        files = await asyncio.to_thread(self._counted, ran.sides, known)
+        part = self._part(ran.patch, sorted(ran.sides))
         await self._recorder.put(part, lambda tx: self._note(tx, files))
         self._all_known.update((one.path, one) for one in files)
         failpoint("undo.noted")
