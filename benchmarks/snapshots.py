@@ -19,7 +19,7 @@ from benchmarks.programs import ROOST, Program
 from benchmarks.stage import LENIENT, Stage, play, staged
 from roost.workspace.snapshots import Patch, Snapshots
 from scripted_model.process import ScriptedProcess
-from scripted_model.scenario import Call, Scenario, Text
+from scripted_model.scenario import Call, Piece, Scenario, Text
 
 FOLDERS: Final = 200
 FILES: Final = 50
@@ -96,7 +96,7 @@ def _cpu(stage: Stage, call: Callable[[int], Call], steps: int) -> float:
 
 def _loop(call: Callable[[int], Call], steps: int) -> Scenario:
     # The first look at all files is no step's: it has ended once the steps begin.
-    first = [Call("read", {"filePath": NAME}), Call("bash", {"command": "sleep 1.5"})]
+    first: list[Piece] = [Call("read", {"filePath": NAME}), Call("bash", {"command": "sleep 1.5"})]
     start = next(_numbers) * MANY
     return play(first, *map(call, range(start, start + steps)), default=Text("done"))
 

@@ -22,7 +22,7 @@ from roost.sessions.parts import PatchPart, StepFinishPart, StepStartPart
 from roost.sessions.undo_store import Cut, Phase, UndoState
 from roost.workspace.changes import FILE_LOCKS
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Text, reply
+from scripted_model.scenario import Barrier, Call, Reply, Stall, Text, reply
 
 
 def write(path: str, content: str) -> Call:
@@ -49,6 +49,8 @@ def worker(request: Request) -> Reply:
     """Does what the last prompt names, and says so."""
     asked = request.last_user_text.splitlines()[-1]
     calls = JOBS.get(asked, [])
+    if asked == "wait":
+        return reply([Barrier("held"), Stall()])
     if request.results or not calls:
         return reply([Text(f"done: {asked}")])
     return reply([Text("working"), *calls])
@@ -266,13 +268,16 @@ def test_a_busy_session_refuses_and_says_who_is_at_work(tmp_path: Path) -> None:
         first = await place.ask(session.id, "make a")
         known = await ids(place, session.id)
         await place.prompt(session.id, "wait")
-        await place.runtime.database.read(lambda db: None)
+        await place.reached("held")
         with pytest.raises(BusyError, match="main is at work") as caught:
             await place.runtime.undo.revert(session.id, known["make a"])
         assert "stop it first" in caught.value.hint
         assert files_of(place) == {"a.txt": "one\ntwo\n"}
         assert first.turn.outcome == "success"
+        await place.runtime.abort(session.id)
         await place.runtime.wait_idle(session.id)
+        await place.runtime.undo.revert(session.id, known["make a"])
+        assert files_of(place) == {}
 
     in_desk(tmp_path, check)
 
