@@ -384,6 +384,8 @@ def test_what_another_process_is_setting_back_is_waited_for(tmp_path: Path) -> N
         waiting = asyncio.create_task(place.ask(session.id, "look"))
         await asyncio.wait([waiting], timeout=0.5)
         assert not waiting.done()
+        with pytest.raises(BusyError, match="another process is just setting back files"):
+            await runtime.undo.unrevert(session.id)
         await runtime.database.write(put("reverted"))
         await waiting
         assert texts(await place.messages(session.id))[0] == "look"

@@ -238,10 +238,22 @@ class Undo:
 
     def _begin(self, tx: Transaction, change: Change, *, resuming: bool) -> None:
         session_id = change.facts.session.id
+        self._require_free(change)
         if not resuming:
             self._require_idle(tx, session_id)
         hold(tx, actors.front(tx, session_id).address)
         change.begin(tx)
+
+    def _require_free(self, change: Change) -> None:
+        """Raise `BusyError` while another process, which lives, sets files back or forth."""
+        state = change.facts.state
+        if state is None or state.phase == "reverted" or state.owner == self._owner.id:
+            return
+        if self._owner.is_dead(state.owner) is False:
+            raise BusyError(
+                f"another process is just setting back files of session {change.facts.session.id}",
+                hint="Try it again in a moment.",
+            )
 
     def _require_idle(self, tx: Transaction, session_id: str) -> None:
         busy = [actor.actor_id for actor in actors.not_idle(tx, session_id)]

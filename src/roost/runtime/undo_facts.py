@@ -1,6 +1,7 @@
 """What there is to take back in a session: read at one moment, so that it fits together."""
 
-import msgspec
+from typing import Final
+
 from msgspec import Struct
 
 from roost.actors import store as actors
@@ -15,9 +16,10 @@ from roost.sessions.parts import PatchPart, ToolPart
 from roost.sessions.undo_store import Cut, Prompt, UndoState
 from roost.workspace.snapshot_models import FileOutcome, Patch
 
-_COMMAND = 80
-_OUTSIDE = "it lies outside of the project"
-_FOREIGN = "another program changed it, and did not keep what it was"
+_COMMAND: Final = 80
+"""Characters of a command that are shown."""
+_OUTSIDE: Final = "it lies outside of the project"
+_FOREIGN: Final = "another program changed it, and did not keep what it was"
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -74,10 +76,11 @@ def _require_heard(db: Reader, session_id: str, message_id: str) -> None:
 def facts_at(db: Reader, session_id: str, cut: Cut) -> Facts:
     """What a revert to `cut` would take back."""
     parts = undo_store.patches_from(db, session_id, cut)
-    front = actors.front(db, session_id)
-    said = undo_store.prompts(db, session_id, front.actor_id)
-    return msgspec.structs.replace(
-        back_facts(db, session_id),
+    said = undo_store.prompts(db, session_id, actors.front(db, session_id).actor_id)
+    return Facts(
+        session=sessions.get(db, session_id),
+        newest=transcript.last_id(db, session_id),
+        state=undo_store.find(db, session_id),
         cut=cut,
         patches=tuple(undo_store.known_patches(parts)),
         before=tuple(undo_store.known_patches(undo_store.patches_before(db, session_id, cut))),
@@ -129,14 +132,3 @@ def last_prompt(db: Reader, session_id: str) -> Prompt:
         what = "all of it is taken back already" if said else "nobody said anything in it yet"
         raise NotFoundError(f"there is nothing to undo in session {session_id}: {what}")
     return left[-1]
-
-
-def next_prompt(db: Reader, session_id: str) -> Prompt | None:
-    """The second words of a person that are taken back: up to there, one step of redo goes. None:
-    there are no more.
-    """
-    state = undo_store.find(db, session_id)
-    if state is None:
-        return None
-    said = undo_store.prompts(db, session_id, actors.front(db, session_id).actor_id)
-    return next((one for one in said if one.seq > state.cut.seq), None)
