@@ -51,6 +51,8 @@ def test_words_before_a_filter_cut_in_are_an_answer_and_shown_as_less_than_one(
     assert (answer.code, answer.text) == (0, "Half of the answer"), answer.err
     words = "The provider's content filter ended this answer early"
     assert answer.result["degraded"] == words
+    (stored,) = house.rows("SELECT data FROM message WHERE role = 'assistant'")
+    assert json.loads(stored["data"])["degraded"] == words, "and so it goes out on the wire"
     shown = house.run("run", "--yes", "--continue", "Again.")
     assert (shown.returncode, shown.stdout) == (0, "Half of the answer\n"), shown.stderr
     assert f"note: {words}" in shown.stderr
@@ -65,6 +67,17 @@ def test_words_with_an_end_that_nobody_knows_are_shown_so_too(house: Household) 
     assert (answer.code, answer.text) == (0, "An answer"), answer.err
     assert "does not know" in answer.result["degraded"]
     assert_sound(house)
+
+
+def test_a_parent_reads_that_the_answer_of_its_child_was_cut_short(chat_house: Household) -> None:
+    half = [Text("It is in load.py, and"), Finish("content-filter")]
+    cast = Cast([[spawn("scout", "explore"), WAIT], "Heard."], scout=[half])
+    chat_house.play(cast)
+    assert chat_house.prompt("Delegate.").text == "Heard."
+    news = cast.news("main")
+    assert "It is in load.py, and" in news
+    assert "[The provider's content filter ended this answer early]" in news
+    assert_sound(chat_house)
 
 
 def test_a_filter_that_leaves_nothing_is_an_error(house: Household) -> None:
