@@ -221,3 +221,46 @@ def test_tools_carry_the_names_and_arguments_that_opencode_shows_them_by(tmp_pat
         assert command["state"]["metadata"]["output"] == "(no output)"
 
     on_server(tmp_path, check, script=play)
+
+
+WAITING = {"type": "notice", "message": "Waiting for mail"}
+
+
+def waiter(request: Request) -> Reply:
+    """`main` spawns a child and waits for its mail; the child works until a gate opens."""
+    said = " ".join(message.text for message in request.messages if message.role == "user")
+    if "CHILD" in said:
+        return reply((Barrier("gate"), Text("**Status**: success\n\nDone.")))
+    if not request.results:
+        return reply(Call("actor", {"operation": {**ORDER, "action": "spawn"}}))
+    if "actor_notification" not in said and "Done." not in said:
+        return reply(Call("actor", {"operation": {"action": "wait"}}))
+    return reply("All is done.")
+
+
+def test_a_wait_for_mail_is_a_notice_and_busy_to_those_that_know_none(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        main = await stage.session()
+        async with stage.events() as events, stage.events(client=stage.plain) as plain:
+            answer = asyncio.create_task(stage.prompt(main, "go"))
+            await until(events, "session.status", sessionID=main, status=WAITING)
+            assert (await stage.http.get("/session/status")).json()[main] == WAITING
+            assert (await stage.plain.get("/session/status")).json()[main] == {"type": "busy"}
+            stage.model.release("gate")
+            await until(events, "session.status", sessionID=main, status={"type": "busy"})
+            seen = [one async for one in _statuses(plain, main)]
+        assert text_of((await answer).json()) == "All is done."
+        assert set(seen[:-1]) == {"busy"}
+        assert seen[-1] == "idle"
+
+    on_server(tmp_path, check, script=waiter)
+
+
+async def _statuses(events: AsyncIterator[dict[str, Any]], session_id: str) -> AsyncIterator[str]:
+    async with asyncio.timeout(20):
+        async for event in events:
+            about = event["properties"]
+            if event["type"] == "session.status" and about["sessionID"] == session_id:
+                yield about["status"]["type"]
+                if about["status"]["type"] == "idle":
+                    return

@@ -45,8 +45,14 @@ class RetryStatus(Struct, frozen=True, tag_field="type", tag="retry", omit_defau
     tries: int | None = None
 
 
-SessionStatus = IdleStatus | BusyStatus | RetryStatus
-"""What clients see of an actor, and of the session that it fronts: OpenCode's `SessionStatus`."""
+class NoticeStatus(Struct, frozen=True, tag_field="type", tag="notice"):
+    """It is at work without anything to be seen of it; `message` says why."""
+
+    message: str
+
+
+SessionStatus = IdleStatus | BusyStatus | RetryStatus | NoticeStatus
+"""What clients see of an actor, and of the session that it fronts. OpenCode's has no notice."""
 
 
 class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):

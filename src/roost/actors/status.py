@@ -1,15 +1,28 @@
 """What clients see of an actor: the one place that turns its row into a status, and tells it."""
 
-from roost.actors.models import Actor, BusyStatus, IdleStatus, RetryStatus, SessionStatus
+from typing import Final
+
+from roost.actors.models import (
+    Actor,
+    BusyStatus,
+    IdleStatus,
+    NoticeStatus,
+    RetryStatus,
+    SessionStatus,
+)
 from roost.db.transaction import Transaction
 from roost.events.types import Event
+
+WAITING: Final = "Waiting for mail"
 
 
 def status_of(actor: Actor) -> SessionStatus:
     """The state of an actor as clients see it."""
     if (retry := actor.retry) is not None:
         return RetryStatus(retry.attempt, retry.message, retry.next, retry.tries)
-    return IdleStatus() if actor.status == "idle" else BusyStatus()
+    if actor.status == "idle":
+        return IdleStatus()
+    return BusyStatus() if actor.waiting_until is None else NoticeStatus(WAITING)
 
 
 def tell_status(tx: Transaction, actor: Actor) -> None:

@@ -254,11 +254,13 @@ def note_activity(tx: Transaction, claim: Claim) -> None:
 
 def set_waiting(tx: Transaction, claim: Claim, until: int | None) -> None:
     """Show until when the actor waits for mail; None: it does not."""
+    actor = check_fence(tx, claim)
     tx.run(
         "UPDATE actor SET waiting_until = ?, last_activity = ?"
         " WHERE session_id = ? AND actor_id = ?",
         (until, now_ms(), claim.address.session_id, claim.address.actor_id),
     )
+    tell_status(tx, msgspec.structs.replace(actor, waiting_until=until))
 
 
 def set_resumed(tx: Transaction, actor: Actor, times: int) -> None:

@@ -5,7 +5,7 @@ that session: it begins, it is busy, it is idle, it is gone.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,7 +15,7 @@ from roost.core.ids import new_id
 from roost.events.types import Delta, Event
 from roost.permissions import asks
 from roost.runtime.runtime import Runtime
-from roost.server.faces import shown_info, shown_part
+from roost.server.faces import shown_info, shown_part, shown_status
 from roost.server.slices import as_session, gone_session, slice_id
 from roost.sessions import store as sessions
 from roost.sessions import transcript
@@ -57,6 +57,7 @@ class EventFaces:
             "actor.updated": self._changed,
             "actor.removed": self._removed,
             "actor.status": self._status,
+            "session.status": self._session_status,
             "session.error": self._error,
         }
         runtime.bus.listen(self._note)
@@ -151,14 +152,18 @@ class EventFaces:
         owner = agent_id_of(session_id, event.properties["actorID"])
         if owner is None:
             return [_plain(event)]
-        shown, status = (
-            slice_id(session_id, owner),
-            cast("SessionStatus", event.properties["status"]),
-        )
+        shown, status = slice_id(session_id, owner), shown_status(event.properties["status"])
         frames = [_derived("session.status", {"sessionID": shown, "status": status})]
         if isinstance(status, IdleStatus):
             frames.append(_derived("session.idle", {"sessionID": shown}))
         return [*frames, _plain(event)]
+
+    async def _session_status(self, event: Event) -> list[Frame]:
+        status: SessionStatus = event.properties["status"]
+        shown = shown_status(status)
+        if shown is status:
+            return [_plain(event)]
+        return [_retold(event, {**event.properties, "status": shown})]
 
     async def _error(self, event: Event) -> list[Frame]:
         about: Properties = event.properties

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from roost.actors.models import BusyStatus, NoticeStatus, SessionStatus
 from roost.server.slices import slice_id
 from roost.server.wire import MessageView, message_view
 from roost.sessions.models import Info, Message, UserInfo
@@ -28,6 +29,11 @@ from roost.turn.by_hand import is_by_hand
 View = Literal["sessions", "actors"]
 """What a client knows: sessions alone, or actors too."""
 _NO_OUTPUT: Final = "(no output)"
+
+
+def shown_status(status: SessionStatus) -> SessionStatus:
+    """What an actor does, in OpenCode's words."""
+    return BusyStatus() if isinstance(status, NoticeStatus) else status
 
 
 def shown_message(message: Message, view: View) -> MessageView:

@@ -14,6 +14,7 @@ from roost.core.wire_names import wire_name
 from roost.db.transaction import Reader, Transaction
 from roost.permissions.models import Rule
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.server.faces import shown_status
 from roost.server.slices import as_session, slice_id
 from roost.server.wire import ModelChoice, Stamp
 from roost.sessions import store as sessions
@@ -143,10 +144,13 @@ async def session_statuses(call: Call[NoQuery, None]) -> dict[str, SessionStatus
         place = await call.service.directories.place(actor.session_id)
         if place is None or not place.is_shown_in(call.directory):
             continue
+        status = status_of(actor)
+        if call.view == "sessions":
+            status = shown_status(status)
         if actor.fronts:
-            shown[actor.session_id] = status_of(actor)
+            shown[actor.session_id] = status
         elif call.view == "sessions":
-            shown[slice_id(actor.session_id, actor.actor_id)] = status_of(actor)
+            shown[slice_id(actor.session_id, actor.actor_id)] = status
     return shown
 
 
