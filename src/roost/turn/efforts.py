@@ -102,7 +102,8 @@ class Effort(Struct, frozen=True, dict=True):
             return False
         if self.given == other.given:
             return True
-        return self.is_command and _same(self.command.split(), other.command.split())
+        words = self.command.split() if self.is_command else []
+        return bool(words) and _same(words, other.command.split())
 
     def is_as(self, other: "Effort") -> bool:
         """Whether the same was asked for, and the same came of it."""
