@@ -276,7 +276,7 @@ def test_a_reader_that_never_reads_costs_bounded_memory(tmp_path: Path) -> None:
         longest = await flood(stage, session_id, 30)
         gc.collect()
         assert resident() - before < 12 * 1024 * 1024
-        assert longest < 0.1
+        assert longest < 0.5
         # The one who reads after all is told that it missed something.
         rest = b""
         async with asyncio.timeout(10):
