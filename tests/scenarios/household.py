@@ -148,7 +148,7 @@ class Household:
                 continue
         return found
 
-    def wait_until_nothing_lives(self, seconds: float = 5.0) -> None:
+    def wait_until_nothing_lives(self, seconds: float = 20.0) -> None:
         """No process of this household may be left."""
         deadline = time.monotonic() + seconds
         while (living := self.living()) and time.monotonic() < deadline:
