@@ -223,6 +223,28 @@ def test_tools_carry_the_names_and_arguments_that_opencode_shows_them_by(tmp_pat
     on_server(tmp_path, check, script=play)
 
 
+def test_a_prompt_switches_tools_off_by_the_names_that_its_client_knows(tmp_path: Path) -> None:
+    async def check(stage: Served) -> None:
+        for client, names in (
+            (stage.plain, ("task", "todowrite")),
+            (stage.http, ("actor", "task")),
+        ):
+            session_id = await stage.session()
+            for off in names:
+                given = {"parts": [{"type": "text", "text": "go"}], "tools": {off: False}}
+                await client.post(f"/session/{session_id}/message", json=given)
+                meant = (
+                    {"task": "actor", "todowrite": "task"}[off] if client is stage.plain else off
+                )
+                offered = stage.model.requests[-1].request.tool_names
+                assert {"actor", "task"} - set(offered) == {meant}
+            said = (await client.get(f"/session/{session_id}/message")).json()
+            prompts = [one["info"]["tools"] for one in said if one["info"]["role"] == "user"]
+            assert prompts == [{off: False} for off in names]
+
+    on_server(tmp_path, check)
+
+
 WAITING = {"type": "notice", "message": "Waiting for mail"}
 
 

@@ -20,7 +20,7 @@ async def change_user_settings(runtime: Runtime, changes: dict[str, Any]) -> Non
 async def change_folder_settings(
     runtime: Runtime, directory: Path, changes: dict[str, Any]
 ) -> None:
-    """Merge `changes` into the settings of a folder's repository, which stay trusted.
+    """Merge `changes` into the settings of a folder; those of its repository stay trusted.
 
     Raises `DeniedError` if they are not: the change would make Roost trust what else is there.
     """
@@ -30,7 +30,7 @@ async def change_folder_settings(
             f"the configuration of {project.root} is not trusted",
             hint="Read it, then trust it with `roost config trust`.",
         )
-    await asyncio.to_thread(change_settings, settings_file(project.root), changes)
+    await asyncio.to_thread(change_settings, settings_file(directory), changes)
     await _read_again(runtime)
     now = (await runtime.projects.open(directory)).loaded.project
     trust = TrustStore(runtime.paths.trust_file)

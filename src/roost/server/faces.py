@@ -28,7 +28,17 @@ from roost.turn.by_hand import is_by_hand
 
 View = Literal["sessions", "actors"]
 """What a client knows: sessions alone, or actors too."""
+_THEIRS: Final = {actor.NAME: "task", task.TaskTool.name: "todowrite"}
+_OURS: Final = {name: ours for ours, name in _THEIRS.items()}
+"""Tools that OpenCode has under another name."""
 _NO_OUTPUT: Final = "(no output)"
+
+
+def meant_tools(tools: dict[str, bool] | None, view: View) -> dict[str, bool] | None:
+    """What a client switches on and off by the names that it knows, by ours."""
+    if tools is None or view == "actors":
+        return tools
+    return {_OURS.get(name, name): on for name, on in tools.items()}
 
 
 def shown_status(status: SessionStatus) -> SessionStatus:
@@ -47,11 +57,20 @@ def shown_message(message: Message, view: View) -> MessageView:
 
 def shown_info(info: Info) -> Info:
     """The head of a message, in the session that its actor's slice is shown as."""
-    if isinstance(info, UserInfo) and is_by_hand(info):
-        info = msgspec.structs.replace(info, format=None)  # which those clients do not know
+    if isinstance(info, UserInfo):
+        info = _shown_prompt(info)
     if info.agent_id is None:
         return info
     return msgspec.structs.replace(info, session_id=slice_id(info.session_id, info.agent_id))
+
+
+def _shown_prompt(info: UserInfo) -> UserInfo:
+    if is_by_hand(info):
+        info = msgspec.structs.replace(info, format=None)  # which those clients do not know
+    if info.tools is None or _THEIRS.keys().isdisjoint(info.tools):
+        return info
+    tools = {_THEIRS.get(name, name): on for name, on in info.tools.items()}
+    return msgspec.structs.replace(info, tools=tools)
 
 
 def shown_part(part: Part, owner: str | None) -> Part:

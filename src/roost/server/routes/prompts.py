@@ -15,7 +15,7 @@ from roost.runtime.runtime import Runtime
 from roost.server import built_in
 from roost.server.commands import CommandBody, command_prompt, model_name
 from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
-from roost.server.faces import shown_message
+from roost.server.faces import meant_tools, shown_message
 from roost.server.prompting import abandon, accept, answer_to, check_ids, leave
 from roost.server.slices import Slice
 from roost.server.waiting import Waiting
@@ -45,7 +45,12 @@ async def prompt(call: Call[PromptQuery, PromptInput]) -> PromptAnswer:
     While it takes, a blank comes every ten seconds. A busy actor hears it at its next step, or
     refuses it with 409 if that is wished; the same `messageID` again waits for the same answer.
     """
-    return await _waited_for(call, await call.slice(), call.body)
+    return await _waited_for(call, await call.slice(), _meant(call))
+
+
+def _meant(call: Call[Any, PromptInput]) -> PromptInput:
+    """What a client says, with the tools that it means."""
+    return msgspec.structs.replace(call.body, tools=meant_tools(call.body.tools, call.view))
 
 
 async def _waited_for(
@@ -80,7 +85,7 @@ async def prompt_async(call: Call[ActorQuery, PromptInput]) -> None:
     check_ids(call.body)
     call.count_prompt()
     actor_id = meant.actor_id or call.query.agent_id
-    await leave(call.service.runtime, meant.session.id, actor_id, call.body)
+    await leave(call.service.runtime, meant.session.id, actor_id, _meant(call))
 
 
 async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
