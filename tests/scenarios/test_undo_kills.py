@@ -134,8 +134,12 @@ def worked(house: Household) -> dict[str, str]:
     return files(house)
 
 
-@pytest.mark.parametrize("point", UNDO_POINTS)
-@pytest.mark.parametrize("then", FINISH)
+SOME = ["undo.begun", "snapshot.put:2", "undo.applied", "undo.ended"]
+CASES = [("undo", point) for point in UNDO_POINTS]
+CASES += [(then, point) for then in ("redo", "prompt") for point in ["undo.beginning", *SOME]]
+
+
+@pytest.mark.parametrize(("then", "point"), CASES)
 def test_an_undo_that_was_killed_anywhere_can_be_gone_on_with_or_taken_back(
     chat_house: Household, point: str, then: str
 ) -> None:
@@ -157,7 +161,7 @@ def test_an_undo_that_was_killed_anywhere_can_be_gone_on_with_or_taken_back(
     assert_sound(house)
 
 
-@pytest.mark.parametrize("point", UNDO_POINTS)
+@pytest.mark.parametrize("point", SOME)
 def test_so_can_a_redo(chat_house: Household, point: str) -> None:
     house = chat_house
     after = worked(house)
