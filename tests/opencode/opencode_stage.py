@@ -154,6 +154,11 @@ class Player:
                 [Text("It is planned.")],
             ],
             "delegate": [[Call("actor", {"operation": ORDER})], [Text("The helper found 42.")]],
+            "entrust": [
+                [Call("actor", {"operation": {**ORDER, "action": "spawn", "prompt": "ASKING:"}})],
+                [Text("A helper is at work.")],
+            ],
+            "ASKING:": [[_bash("touch helped.txt")], [Text("The child has helped.")]],
             "CHILD:": [[_bash("echo from-the-child")], [Text("The child counted 42 things.")]],
             "sleep": [[Text("This takes long."), _bash("sleep 600")], [Text("Slept.")]],
         }

@@ -38,6 +38,7 @@ def test_a_person_works_in_the_interface_as_on_its_own_server(
     _asks(terminal, server)
     _plans(terminal)
     _delegates(terminal)
+    _is_asked_by_a_child(terminal, server)
     _runs_by_hand(terminal)
     _is_stopped(terminal)
     _takes_back(terminal, server)
@@ -85,6 +86,16 @@ def _delegates(terminal: Terminal) -> None:
     terminal.see("The child counted 42 things.", "from-the-child")
     terminal.keys("Up")
     terminal.see("The helper found 42.")
+
+
+def _is_asked_by_a_child(terminal: Terminal, server: Stage) -> None:
+    say(terminal, "entrust it", "Permission required", "$ touch helped.txt")
+    terminal.keys("Enter")
+    terminal.see_gone("Permission required")
+    terminal.see(
+        "You said <notice", "A helper is at work."
+    )  # the child's end is news to its parent
+    assert (server.project / "helped.txt").exists()
 
 
 def _runs_by_hand(terminal: Terminal) -> None:
