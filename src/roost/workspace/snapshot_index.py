@@ -4,6 +4,7 @@ The index is a memory and never a truth: whatever it lacks, or knows wrongly aft
 by looking at the files. So it is saved now and then, and by nobody waited for.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -87,14 +88,30 @@ def stamp_of(status: os.stat_result) -> int:
 
 def write_trees(objects: ObjectStore, folder: Folder, *, top: bool = True) -> bytes:
     """Store the trees that changed and give the id of the uppermost. Raises `StorageError`."""
+    if folder.tree is None:
+        for below in folder.folders.values():
+            write_trees(objects, below, top=False)
+        data = _encoded(folder)
+        folder.tree = objects.write("tree", data) if data or top else EMPTY
+    return folder.tree
+
+
+def id_of(folder: Folder, *, top: bool = True) -> bytes:
+    """The id that its tree has, or will have once it is stored."""
     if folder.tree is not None:
         return folder.tree
+    data = _encoded(folder)
+    if not data and not top:
+        return EMPTY
+    return hashlib.sha1(b"tree %d\0" % len(data) + data, usedforsecurity=False).digest()
+
+
+def _encoded(folder: Folder) -> bytes:
     entries = [(os.fsencode(name), file.mode, file.id) for name, file in folder.files.items()]
     for name, below in folder.folders.items():
-        tree = write_trees(objects, below, top=False)
+        tree = id_of(below, top=False)
         entries.append((os.fsencode(name), OPAQUE if tree == EMPTY else TREE, tree))
-    folder.tree = objects.write("tree", encode_tree(entries)) if entries or top else EMPTY
-    return folder.tree
+    return encode_tree(entries)
 
 
 def foretold(top: Folder, after: Mapping[str, Entry | None]) -> bool:

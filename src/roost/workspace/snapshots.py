@@ -35,7 +35,7 @@ from roost.core.text import clean
 from roost.workspace import snapshot_index, snapshot_prune
 from roost.workspace.snapshot_diff import tree_diff
 from roost.workspace.snapshot_forced import ForcedPaths
-from roost.workspace.snapshot_index import INDEXES, Folder, foretold, write_trees
+from roost.workspace.snapshot_index import INDEXES, Folder, foretold, id_of, write_trees
 from roost.workspace.snapshot_models import (
     DiffLimits,
     Entry,
@@ -105,6 +105,7 @@ class Snapshots:
         self._complete = False
         self._unseen: set[str] = set()
         self._last: str | None = None
+        self._foretold: str | None = None
         self._state: tuple[int, int] | None = None
         self._noted_at = 0
         self._saved = 0.0
@@ -151,8 +152,8 @@ class Snapshots:
 
     @property
     def last(self) -> str | None:
-        """The newest snapshot that was made here; None if none was yet. Waits for nothing."""
-        return self._last
+        """The newest snapshot that was made or foretold here, if any; waits for nothing."""
+        return self._foretold or self._last
 
     def follow(self, changed: Iterable[Path | str]) -> str | None:
         """The snapshot after `changed` were written, where that is known at once: None before the
@@ -168,6 +169,8 @@ class Snapshots:
     def foretell(self, after: Mapping[str, Entry | None]) -> str | None:
         """The snapshot that there will be once files are as in `after`, by path; without a look at
         them, so only of files that are kept already. None where `follow` must tell.
+
+        It is stored by the next look that finds the files so, and not before.
         """
         if not self._complete or not self._lock.acquire(blocking=False):
             return None
@@ -175,11 +178,8 @@ class Snapshots:
             if not (self._index and self._is_current() and foretold(self._index, after)):
                 return None
             self._unseen.update(after)  # whether it came so is seen at the next look
-            with self._roots.shared():
-                found = write_trees(self._objects, self._index).hex()
-                self._noted_at, self._last = now_ms(), found
-                self._roots.note(self._noted_at, found)
-            return found
+            self._foretold = id_of(self._index).hex()
+            return self._foretold
         finally:
             self._lock.release()
 
@@ -304,6 +304,7 @@ class Snapshots:
                     self._scanner.named(top, fresh)
                 tree = write_trees(self._objects, top)
             self._unseen.clear()
+            self._foretold = None
             self._unsaved |= self._scanner.new_files > 0
             found = tree.hex()
             if found != self._last or not self._is_noted():
