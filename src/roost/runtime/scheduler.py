@@ -155,6 +155,8 @@ class Scheduler:
                 if run is not None:
                     run.stop()
             self.wake(address, "mail")  # one that was still to run ends without running
+        elif event.type == "session.deleted" and event.session_id is not None:
+            self._sessions.discard(event.session_id)
 
     async def _recovered(self, address: Address) -> bool:
         """Recover one actor; a fault of its rows stays its own."""
