@@ -258,7 +258,9 @@ def test_any_piece_of_the_store_may_be_lost(world: World, file: str) -> None:
     for number in range(200):
         world.write(f"{number}", f"{number}")
     before = world.track()
-    world.snapshots.close()
+    other = world.opened()
+    assert other.track() == before
+    other.close()
     lost = world.store / file
     shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
     assert world.snapshots.track(["1"]) is not None
