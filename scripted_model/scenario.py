@@ -9,7 +9,9 @@ and whose `when` fits. In Python a scenario is one line::
 The same structs load from JSON (`load`), where a piece is an object with a `type`.
 """
 
+import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -20,13 +22,18 @@ from scripted_model.picture import Request
 
 ALWAYS: Final = 1_000_000_000
 """`times` of a step that never runs out."""
+_UNKNOWN: Final = re.compile(r"unknown field `([^`]*)`")
 
 
-class Begin(Struct, frozen=True, omit_defaults=True, tag="begin"):
+class Described(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a scenario is described with: a key that it does not know is a mistake."""
+
+
+class Begin(Described, frozen=True, tag="begin"):
     """The response head and the opening events go out now, not with the first content."""
 
 
-class Reasoning(Struct, frozen=True, omit_defaults=True, tag="reasoning"):
+class Reasoning(Described, frozen=True, tag="reasoning"):
     """Thinking; pieces in a row make one block, unless `new`."""
 
     text: str
@@ -41,7 +48,7 @@ class Reasoning(Struct, frozen=True, omit_defaults=True, tag="reasoning"):
     """Chat completions only: the name of the delta's field."""
 
 
-class Text(Struct, frozen=True, omit_defaults=True, tag="text"):
+class Text(Described, frozen=True, tag="text"):
     """Words of the answer; pieces in a row make one block, unless `new`."""
 
     text: str = ""
@@ -54,7 +61,7 @@ class Text(Struct, frozen=True, omit_defaults=True, tag="text"):
     new: bool = False
 
 
-class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
+class Call(Described, frozen=True, tag="call"):
     """A request for a tool. Text for arguments goes out as it is, be it broken JSON."""
 
     name: str
@@ -69,40 +76,40 @@ class Call(Struct, frozen=True, omit_defaults=True, tag="call"):
     """Chat completions only: name and arguments in one delta, as many servers do."""
 
 
-class Parallel(Struct, frozen=True, omit_defaults=True, tag="parallel"):
+class Parallel(Described, frozen=True, tag="parallel"):
     """Calls whose deltas alternate where the dialect can (Anthropic sends one after another)."""
 
     calls: tuple[Call, ...]
 
 
-class Delay(Struct, frozen=True, omit_defaults=True, tag="delay"):
+class Delay(Described, frozen=True, tag="delay"):
     """Silence, then on."""
 
     seconds: float
 
 
-class Barrier(Struct, frozen=True, omit_defaults=True, tag="barrier"):
+class Barrier(Described, frozen=True, tag="barrier"):
     """Silence until the test calls `release(name)`."""
 
     name: str
 
 
-class Drop(Struct, frozen=True, omit_defaults=True, tag="drop"):
+class Drop(Described, frozen=True, tag="drop"):
     """The connection closes. First in a reply: before any response."""
 
     cut: int = 0
     """So many bytes of one more text event are sent first."""
 
 
-class Reset(Struct, frozen=True, omit_defaults=True, tag="reset"):
+class Reset(Described, frozen=True, tag="reset"):
     """The connection is reset (RST)."""
 
 
-class Stall(Struct, frozen=True, omit_defaults=True, tag="stall"):
+class Stall(Described, frozen=True, tag="stall"):
     """Silence until the client goes."""
 
 
-class Status(Struct, frozen=True, omit_defaults=True, tag="status"):
+class Status(Described, frozen=True, tag="status"):
     """An HTTP answer in place of a stream."""
 
     code: int
@@ -111,21 +118,21 @@ class Status(Struct, frozen=True, omit_defaults=True, tag="status"):
     """None: the error body of the dialect for this code."""
 
 
-class Fail(Struct, frozen=True, omit_defaults=True, tag="fail"):
+class Fail(Described, frozen=True, tag="fail"):
     """An error event in the middle of the stream, in the shape of the dialect; then the end."""
 
     code: str = "server_error"
     message: str = "The server had an error while processing your request."
 
 
-class Finish(Struct, frozen=True, omit_defaults=True, tag="finish"):
+class Finish(Described, frozen=True, tag="finish"):
     """Why the answer ends. Without it: `tool-calls` if there are calls, else `stop`."""
 
     reason: Literal["stop", "length", "tool-calls", "content-filter", "overflow"] | str = "stop"
     """Another word is sent as it is."""
 
 
-class Usage(Struct, frozen=True, omit_defaults=True, tag="usage"):
+class Usage(Described, frozen=True, tag="usage"):
     """Tokens to report; None means computed from sizes. `input` includes cached tokens."""
 
     input: int | None = None
@@ -135,11 +142,11 @@ class Usage(Struct, frozen=True, omit_defaults=True, tag="usage"):
     cache_write: int | None = None
 
 
-class NoEnd(Struct, frozen=True, omit_defaults=True, tag="no-end"):
+class NoEnd(Described, frozen=True, tag="no-end"):
     """The response ends cleanly, but without the terminal events that are still due."""
 
 
-class Raw(Struct, frozen=True, omit_defaults=True, tag="raw"):
+class Raw(Described, frozen=True, tag="raw"):
     """Bytes put into the stream as they are (base64 in a JSON file)."""
 
     data: bytes
@@ -165,7 +172,7 @@ Piece = (
 )
 
 
-class Reply(Struct, frozen=True, omit_defaults=True):
+class Reply(Described, frozen=True):
     """One answer of the model and how its bytes reach the wire."""
 
     pieces: tuple[Piece, ...] = ()
@@ -179,7 +186,7 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """Line end inside the event stream; the format allows all three."""
 
 
-class When(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class When(Described, frozen=True, kw_only=True):
     """Which requests a step is for. All that is given must fit; texts fit when contained."""
 
     user: str | None = None
@@ -217,7 +224,7 @@ def _within(part: str | None, whole: str) -> bool:
     return part is None or part in whole
 
 
-class Step(Struct, frozen=True, omit_defaults=True):
+class Step(Described, frozen=True):
     """A reply, the requests it is for, and how often one conversation may have it."""
 
     reply: Reply
@@ -225,7 +232,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
     times: int = 1
 
 
-class Scenario(Struct, frozen=True, omit_defaults=True):
+class Scenario(Described, frozen=True):
     """Steps in order; see the module for how one is chosen."""
 
     steps: tuple[Step, ...] = ()
@@ -271,8 +278,23 @@ def scenario(
 
 
 def load(path: Path) -> Scenario:
-    """The scenario in a JSON file. Raises `msgspec.ValidationError` naming what is wrong where."""
-    return msgspec.json.decode(path.read_bytes(), type=Scenario)
+    """The scenario in a JSON file. Raises `msgspec.ValidationError` naming what is wrong where, and
+    for a key that is unknown the one that was meant.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Scenario)
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(f"{error}{_meant(str(error))}") from error
+
+
+def _meant(problem: str) -> str:
+    """Which key was meant by the unknown one that `problem` names, as a sentence; often empty."""
+    unknown = _UNKNOWN.search(problem)
+    if unknown is None:
+        return ""
+    known = {name for kind in Described.__subclasses__() for name in kind.__struct_fields__}
+    near = get_close_matches(unknown.group(1), sorted(known), n=1)
+    return f". Did you mean `{near[0]}`?" if near else ""
 
 
 def cut(text: str, size: int) -> tuple[str, ...]:

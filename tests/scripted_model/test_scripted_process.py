@@ -176,3 +176,23 @@ def test_the_demo_repairs_its_sample(tmp_path):
 def test_a_scenario_in_json_is_short():
     data = msgspec.json.encode(scenario("hi"))
     assert data == b'{"steps":[{"reply":{"pieces":[{"type":"text","text":"hi"}]}}]}'
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"step": []}, "unknown field `step`. Did you mean `steps`?"),
+        (
+            {"steps": [{"reply": {"pieces": [{"type": "text", "txt": "hi"}]}}]},
+            "`$.steps[0].reply.pieces[0]`. Did you mean `text`?",
+        ),
+        ({"steps": [], "zzzzzz": 1}, "unknown field `zzzzzz`"),
+    ],
+)
+def test_a_key_that_no_scenario_has_is_an_error_that_says_which_was_meant(tmp_path, written, told):
+    file = tmp_path / "scene.json"
+    file.write_text(json.dumps(written))
+    command = [sys.executable, "-m", "scripted_model", "--scenario", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
