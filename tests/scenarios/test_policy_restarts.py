@@ -1,6 +1,7 @@
 """The budget of every policy outlives the process: who goes on after a kill has no fresh one."""
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from invariants import assert_sound
 from test_actor_hooks import hook
 from test_server_runs import Server
 
+from roost.runtime.models import PromptInput, TextInput
 from roost.turn.policies import (
     hooks,
     invalid,
@@ -25,11 +27,16 @@ from roost.turn.policies import (
     text_tool_call,
 )
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Finish, Reasoning, Reply, Said, Stall, Text, reply
+from scripted_model.scenario import Call, Finish, Reasoning, Reply, Said, Script, Stall, Text, reply
 
 pytestmark = pytest.mark.scenario
 STEPS = 5
 SENTENCE = "I should look at the file again before I decide what to do. "
+AT_WORK = "SELECT 1 FROM actor WHERE status != 'idle'"
+TURNS = (
+    "SELECT outcome, error, budgets, phase FROM turn WHERE actor_id != 'main' ORDER BY actor_id,"
+    " number"
+)
 CALL_IN_WORDS = '<tool_call>{"name": "bash", "arguments": {"command": "ls"}}</tool_call>'
 
 
@@ -133,20 +140,7 @@ def test_a_kill_in_between_gives_no_policy_a_fresh_budget(
         house.config["limits"]["steps"] = STEPS
     silent_at = case.before + 1
     child = Child(case, silent_at)
-    house.play(child)
-    first = Server(house)
-    first.start()
-    asyncio.run(prompt(first))
-    house.model.wait_until(lambda: child.asked > silent_at)
-    first.kill()
-    house.wait_until_nothing_lives()
-    second = Server(house)
-    second.start()
-    turns = "SELECT outcome, error, budgets FROM turn WHERE actor_id != 'main' ORDER BY number"
-    wait_for(lambda: [row["outcome"] for row in house.rows(turns)][1:] not in ([], [None]))
-    wait_for(lambda: not house.rows("SELECT 1 FROM actor WHERE status != 'idle'"))
-    assert second.end() == 0
-    killed, last = house.rows(turns)
+    killed, last = through_a_kill(house, child, lambda: child.asked > silent_at)
     assert killed["outcome"] == "interrupted"
     assert last["outcome"] == ("success" if case.error is None else "failure")
     if case.error is not None:
@@ -162,10 +156,31 @@ def test_a_kill_in_between_gives_no_policy_a_fresh_budget(
     assert_sound(house)
 
 
-async def prompt(server: Server) -> None:
+def through_a_kill(
+    house: Household, script: Script, ready: Callable[[], bool], goal: str | None = None
+) -> list[sqlite3.Row]:
+    """Prompt a session, kill the server once `ready`, let the next one go on until all are at rest.
+
+    Gives the turns of the children.
+    """
+    house.play(script)
+    first = Server(house)
+    first.start()
+    asyncio.run(prompt(first, goal))
+    house.model.wait_until(ready)
+    first.kill()
+    house.wait_until_nothing_lives()
+    second = Server(house)
+    second.start()
+    wait_for(lambda: not house.rows(AT_WORK))
+    assert second.end() == 0
+    return house.rows(TURNS)
+
+
+async def prompt(server: Server, goal: str | None) -> None:
     async with server.client() as client:
         session = await client.create_session()
-        await client.prompt_async(session.id, "Delegate.")
+        await client.prompt_async(session.id, PromptInput((TextInput("Delegate."),), goal=goal))
 
 
 def wait_for(check: Callable[[], bool]) -> None:
