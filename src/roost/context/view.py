@@ -32,6 +32,7 @@ from roost.sessions.parts import (
     RetryPart,
     StepFinishPart,
     StepStartPart,
+    SubtaskPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
@@ -45,6 +46,11 @@ from roost.sessions.unreadable import is_stand_in
 NO_OUTPUT: Final = "(no output)"
 STOPPED: Final = "[The tool was interrupted before it answered]"
 FAILED: Final = "The tool failed without a word"
+_SUBTASK: Final = (
+    "The user has the agent {agent} started for this: {description}. What comes of it is the result"
+    " of the call of `actor` that follows. Tell the user what matters of it, and go on with what"
+    " else was asked."
+)
 _WORTH_KEEPING: Final = frozenset(
     {"MessageAbortedError", "MessageOutputLengthError", "LimitError", "StructuredOutputError"}
 )
@@ -95,6 +101,8 @@ def _user_content(parts: Iterable[Part]) -> Iterable[UserContent]:
                 yield media
             case AgentPart():
                 yield Text(f"@{part.name}")
+            case SubtaskPart():
+                yield Text(_SUBTASK.format(agent=part.agent, description=part.description))
             case UnknownPart():
                 yield Text(f"[a part of type {part.type} that this program cannot read]")
             case _:
@@ -136,6 +144,7 @@ def _assistant_content(parts: Iterable[Part], model: str) -> Iterable[Text | Rea
                 | ReasoningPart()
                 | FilePart()
                 | AgentPart()
+                | SubtaskPart()
                 | StepStartPart()
                 | StepFinishPart()
                 | PatchPart()

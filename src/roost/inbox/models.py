@@ -8,7 +8,7 @@ from msgspec import Struct
 from roost.core.wire_names import wire_name
 from roost.inbox.notices import NoticeBody
 from roost.sessions.models import ModelName
-from roost.sessions.parts import AgentPart, FilePart, TextPart
+from roost.sessions.parts import AgentPart, FilePart, SubtaskPart, TextPart
 
 Kind = Literal["prompt", "brief", "message", "notice", "permission", "system"]
 """`prompt`: a person's words; `brief`: what a child was spawned for; `message`: another actor's
@@ -18,7 +18,7 @@ RUNTIME_KINDS: Final = frozenset({"brief", "notice", "permission", "system"})
 """What no actor can send of itself."""
 State = Literal["queued", "delivered", "rejected", "expired"]
 
-PromptPart = TextPart | FilePart | AgentPart
+PromptPart = TextPart | FilePart | AgentPart | SubtaskPart
 
 
 class Address(Struct, frozen=True, rename=wire_name):

@@ -40,7 +40,19 @@ class AgentInput(Struct, frozen=True, tag_field="type", tag="agent", rename=wire
     source: dict[str, Any] | None = None
 
 
-PromptInputPart = TextInput | FileInput | AgentInput
+class SubtaskInput(Struct, frozen=True, tag_field="type", tag="subtask", rename=wire_name):
+    """A task for an agent, which is started for it before the model is asked."""
+
+    prompt: str
+    description: str
+    agent: str
+    id: str | None = None
+    model: ModelName | None = None
+    command: str | None = None
+    """The command that it came of."""
+
+
+PromptInputPart = TextInput | FileInput | AgentInput | SubtaskInput
 
 
 class PromptInput(Struct, frozen=True, rename=wire_name):

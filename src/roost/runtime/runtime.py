@@ -247,7 +247,7 @@ class Runtime:
         agent, model = await self.worlds.choice(project, given, address)
         last = await self.database.read(lambda db: transcript.last_id(db, session.id))
         message_id = given.message_id or new_id("message", after=last)
-        attachments = Attachments(session.id, message_id, project.directory, project.guard)
+        attachments = Attachments(session.id, message_id, project)
         return PromptBody(
             message_id=message_id,
             agent=agent.name,

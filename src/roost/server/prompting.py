@@ -64,12 +64,9 @@ async def leave(
 ) -> Accepted:
     """Leave a prompt with an actor. Raises as `Runtime.prompt` does."""
     check_ids(given)
-    try:
-        return await runtime.prompt(
-            session_id, given, actor_id=actor_id, idle_only=idle_only, news=news
-        )
-    except OSError as error:
-        raise UsageError(f"an attachment cannot be read: {error.strerror}") from error
+    return await runtime.prompt(
+        session_id, given, actor_id=actor_id, idle_only=idle_only, news=news
+    )
 
 
 async def _is_known(runtime: Runtime, session_id: str, message_id: str) -> bool:

@@ -63,6 +63,21 @@ class AgentPart(Struct, frozen=True, tag="agent", rename=wire_name, omit_default
     source: dict[str, Any] | None = None
 
 
+class SubtaskPart(Struct, frozen=True, tag="subtask", rename=wire_name, omit_defaults=True):
+    """A task that a person gave to an agent by name: an actor is started for it."""
+
+    id: str
+    session_id: str
+    message_id: str
+    prompt: str
+    description: str
+    agent: str
+    model: dict[str, str] | None = None
+    """`providerID` and `modelID`."""
+    command: str | None = None
+    """The name of the command that it came of."""
+
+
 class ToolPending(Struct, frozen=True, tag_field="status", tag="pending", rename=wire_name):
     """The model began to write the call."""
 
@@ -216,6 +231,7 @@ KnownPart = (
     | ReasoningPart
     | FilePart
     | AgentPart
+    | SubtaskPart
     | ToolPart
     | StepStartPart
     | StepFinishPart

@@ -26,7 +26,7 @@ from roost.permissions.models import PermissionRequest
 from roost.sessions.models import AssistantInfo, Message, MessagePath, MessageTime, UserInfo
 from roost.sessions.parts import Tokens
 from roost.tools.bash import MAX_MS, BashArguments, BashTool
-from roost.tools.contract import ToolContext, ToolOutput
+from roost.tools.contract import Tool, ToolContext, ToolOutput
 from roost.turn.apply import apply
 from roost.turn.memory import Memory
 from roost.turn.models import Action, Facts, Sample, Stop, Wait
@@ -39,6 +39,8 @@ WORDS: Final = "The user ran this command."
 _KIND: Final = "shell"
 _LOOKED_AT: Final = 50
 """Messages at the end of a slice among which a command can wait."""
+Calls = Sequence[tuple[str, str]]
+"""Names of tools, with arguments as JSON."""
 
 
 def asked(command: str) -> dict[str, Any]:
@@ -79,9 +81,22 @@ async def run_commands(world: World, memory: Memory, facts: Facts) -> Facts | Se
 
 async def _taken(world: World, memory: Memory, facts: Facts, prompt: UserInfo) -> Step:
     command = str((prompt.format or {})["command"])
+    calls = [(BashTool.name, json.dumps({"command": command}))]
+    return await hand_step(world, memory, facts, prompt, calls, _ByHand())
+
+
+async def hand_step(
+    world: World,
+    memory: Memory,
+    facts: Facts,
+    prompt: UserInfo,
+    calls: Calls,
+    tool: Tool[Any],
+) -> Step:
+    """Take the step that makes `calls`, all of them of `tool`, for a person's `prompt`."""
     request = ModelRequest(model=facts.model, system=(), messages=())
-    plan = Plan(request, _head(world, memory, facts, prompt), {BashTool.name: _ByHand()})
-    return await sample(msgspec.structs.replace(world, models=_Hand(command)), memory, plan)
+    plan = Plan(request, _head(world, memory, facts, prompt), {tool.name: tool})
+    return await sample(msgspec.structs.replace(world, models=_Hand(calls)), memory, plan)
 
 
 def _head(world: World, memory: Memory, facts: Facts, prompt: UserInfo) -> AssistantInfo:
@@ -103,19 +118,21 @@ def _head(world: World, memory: Memory, facts: Facts, prompt: UserInfo) -> Assis
 
 
 class _Hand:
-    """Calls for one command, as a model would."""
+    """Makes calls, as a model would."""
 
-    def __init__(self, command: str) -> None:
-        self._arguments = json.dumps({"command": command})
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
 
     async def stream(
         self, request: ModelRequest, cache: EncodingCache
     ) -> AsyncGenerator[StreamEvent, None]:
-        """The call."""
+        """The calls."""
         del request, cache
-        yield CallStart("0", new_id("tool"), BashTool.name)
-        yield CallDelta("0", self._arguments)
-        yield CallEnd("0")
+        for number, (name, arguments) in enumerate(self._calls):
+            key = str(number)
+            yield CallStart(key, new_id("tool"), name)
+            yield CallDelta(key, arguments)
+            yield CallEnd(key)
         yield Finish("tool-calls")
 
 
@@ -129,8 +146,9 @@ class _ByHand(BashTool):
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutput:
         """Run it, for as long as any command may take."""
         patient = msgspec.structs.replace(arguments, timeout=MAX_MS)
-        return await super().run(patient, msgspec.structs.replace(context, ask=_allow))
+        return await super().run(patient, msgspec.structs.replace(context, ask=allow))
 
 
-async def _allow(request: PermissionRequest) -> None:
+async def allow(request: PermissionRequest) -> None:
+    """Let a person do what they do themselves."""
     del request

@@ -22,6 +22,7 @@ from roost.turn.models import Action, Facts, Sample, Stop, Wait
 from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
 from roost.turn.review import review
+from roost.turn.subtasks import run_subtasks
 from roost.turn.verdict import verdict
 from roost.turn.waiting import wait_for_mail
 from roost.turn.world import World
@@ -156,6 +157,11 @@ async def _drive(world: World, memory: Memory) -> Settled:
         action = verdict(facts)
         step = None
         if isinstance(action, Sample):
+            if (begun := await run_subtasks(world, memory, facts)) is not None:
+                if not isinstance(begun, Facts):
+                    return begun
+                facts = begun
+                continue
             _keep(memory, facts, action)
             if action.spend:
                 await spend(world, memory, action.spend)

@@ -27,6 +27,7 @@ from roost.sessions.parts import (
     RetryPart,
     StepFinishPart,
     StepStartPart,
+    SubtaskPart,
     TextPart,
     ToolCompleted,
     ToolFailed,
@@ -98,6 +99,9 @@ def _part(part: Part) -> Part:
             return _file(part)
         case AgentPart():
             return replace(part, source=None)
+        case SubtaskPart():
+            words = {"prompt": _mark("prompt", part.id), "description": _mark("text", part.id)}
+            return replace(part, **words)
         case ToolPart():
             return replace(part, state=_state(part), metadata=None)
         case RetryPart():

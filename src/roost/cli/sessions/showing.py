@@ -36,6 +36,7 @@ from roost.sessions.parts import (
     RetryPart,
     StepFinishPart,
     StepStartPart,
+    SubtaskPart,
     TextPart,
     ToolCompleted,
     ToolPart,
@@ -187,6 +188,8 @@ class _Writer:
                 return [terminal_safe(f"[file: {part.filename or part.mime}]")]
             case AgentPart():
                 return [terminal_safe(f"[agent: {part.name}]")]
+            case SubtaskPart():
+                return [terminal_safe(f"[task for {part.agent}: {part.description}]")]
             case ToolPart():
                 return self._tool(part)
             case UnknownPart():

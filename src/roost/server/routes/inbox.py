@@ -88,7 +88,7 @@ async def edit_queued(call: Call[NoQuery, EditBody]) -> MailView:
     given = PromptInput(parts=call.body.parts)
     check_ids(given)
     project = await call.service.runtime.project_of(session.id)
-    place = Attachments(session.id, row.body.message_id, project.directory, project.guard)
+    place = Attachments(session.id, row.body.message_id, project)
     changed = await call.service.runtime.edit(row.id, await place.parts(given))
     return mail_view(changed)
 
