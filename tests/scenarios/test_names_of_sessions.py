@@ -8,6 +8,7 @@ from invariants import assert_sound
 from test_server_runs import Server, until
 
 from roost.client.client import Client
+from roost.sessions.parts import TextPart
 from scripted_model.picture import Request
 from scripted_model.scenario import Barrier, Finish, Reply, Status, Text, reply
 
@@ -61,7 +62,7 @@ def test_a_session_bears_its_first_words_until_a_model_has_named_it(chat_house: 
     async def check(client: Client) -> None:
         session = await client.create_session()
         answer = await client.prompt(session.id, WORDS)
-        assert [part.text for part in answer.parts if hasattr(part, "text")] == ["Mended."]
+        assert [part.text for part in answer.parts if isinstance(part, TextPart)] == ["Mended."]
         await named(client, session.id, SHOWN)
         chat_house.model.release("title")
         await named(client, session.id, "Mending the parser")
