@@ -52,6 +52,8 @@ OWNERS = {
     "permission_grant": "permissions",
     "task": "tasks",
     "prefix_snapshot": "context",
+    "checkpoint": "context",
+    "ledger": "context",
     "goal": "goals",
     "goal_verdict": "goals",
 }

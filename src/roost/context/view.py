@@ -10,6 +10,7 @@ from typing import Final, assert_never
 
 import msgspec
 
+from roost.context.trimming import shortened
 from roost.llm.models import (
     AssistantMessage,
     Media,
@@ -22,9 +23,11 @@ from roost.llm.models import (
     UserMessage,
 )
 from roost.llm.models import Message as Sent
+from roost.sessions.effective import mark_of
 from roost.sessions.models import AssistantInfo, Message, UserInfo
 from roost.sessions.parts import (
     AgentPart,
+    CompactionPart,
     FilePart,
     Part,
     PatchPart,
@@ -65,9 +68,13 @@ class View:
         self._built: list[tuple[Sent, ...]] = []
 
     def build(self, messages: Sequence[Message]) -> tuple[Sent, ...]:
-        """What the model is shown of `messages`, oldest first."""
+        """What the model is shown of an effective slice, oldest first."""
         known = self._known(tuple(messages))
-        self._built[known:] = [render(message) for message in messages[known:]]
+        mark = mark_of(messages[0]) if messages else None
+        self._built[known:] = [
+            render(message if mark is None else shortened(message, mark))
+            for message in messages[known:]
+        ]
         self._messages = tuple(messages)
         return tuple(chain.from_iterable(self._built))
 
@@ -149,6 +156,7 @@ def _assistant_content(parts: Iterable[Part], model: str) -> Iterable[Text | Rea
                 | StepFinishPart()
                 | PatchPart()
                 | RetryPart()
+                | CompactionPart()
                 | UnknownPart()
             ):
                 pass

@@ -18,6 +18,7 @@ from roost.db.schema import (
     UNDO_TABLES,
     WITHOUT_EPOCH,
 )
+from roost.db.schema_context import CONTEXT_TABLES
 
 
 def _create_first_tables(connection: sqlite3.Connection) -> None:
@@ -50,6 +51,11 @@ def _add_prefix_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _add_context_tables(connection: sqlite3.Connection) -> None:
+    for statement in CONTEXT_TABLES:
+        connection.execute(statement)
+
+
 def _drop_epoch(connection: sqlite3.Connection) -> None:
     for statement in WITHOUT_EPOCH:
         connection.execute(statement)
@@ -64,6 +70,7 @@ MIGRATIONS: Final[Steps] = (
     _add_trace_tables,
     _add_prefix_tables,
     _drop_epoch,
+    _add_context_tables,
 )
 
 

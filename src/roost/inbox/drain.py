@@ -8,6 +8,8 @@ replaced, since a row that can never be delivered would wake its receiver for ev
 from itertools import groupby
 from typing import Final
 
+import msgspec
+
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
@@ -44,9 +46,9 @@ def drain(
     of_turn = turn_id if own_only else None
     rows = take_queued(tx, receiver, DRAIN_LIMIT, of_turn=of_turn, until=until)
     messages: list[Message] = []
-    for is_prompt, run in groupby(rows, key=lambda row: isinstance(row.body, PromptBody)):
+    for kind, run in groupby(rows, key=_sort):
         batch = list(run)
-        if is_prompt:
+        if kind == "prompt":
             for row in batch:
                 body = row.body
                 assert isinstance(body, PromptBody)
@@ -56,6 +58,16 @@ def drain(
             together = _together(tx, receiver, batch, agent, model)
             messages.append(_deliver(tx, together, batch, turn_id))
     return messages
+
+
+def _sort(row: InboxRow) -> str:
+    """What becomes a message of its own: each prompt, each mark, and all else that comes in a
+    row.
+    """
+    if isinstance(row.body, PromptBody):
+        return "prompt"
+    marked = isinstance(row.body, NoteBody) and row.body.mark is not None
+    return f"mark {row.seq}" if marked else "mail"
 
 
 def _together(
@@ -71,6 +83,11 @@ def _together(
         agent_id=agent_id_of(receiver.session_id, receiver.actor_id),
         provenance=provenance(rows),
     )
+    marks = tuple(
+        msgspec.structs.replace(row.body.mark, id=new_id("part"), message_id=message_id)
+        for row in rows
+        if isinstance(row.body, NoteBody) and row.body.mark is not None
+    )
     parts = tuple(
         TextPart(
             id=new_id("part"),
@@ -82,7 +99,7 @@ def _together(
         )
         for row in rows
     )
-    return Message(info, parts)
+    return Message(info, (*marks, *parts))
 
 
 def _origin(row: InboxRow) -> str:

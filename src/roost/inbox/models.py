@@ -8,7 +8,7 @@ from msgspec import Struct
 from roost.core.wire_names import wire_name
 from roost.inbox.notices import NoticeBody
 from roost.sessions.models import ModelName
-from roost.sessions.parts import AgentPart, FilePart, SubtaskPart, TextPart
+from roost.sessions.parts import AgentPart, CompactionPart, FilePart, SubtaskPart, TextPart
 
 Kind = Literal["prompt", "brief", "message", "notice", "permission", "system"]
 """`prompt`: a person's words; `brief`: what a child was spawned for; `message`: another actor's
@@ -43,13 +43,17 @@ class PromptBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):
 
 
 class NoteBody(Struct, frozen=True, rename=wire_name, omit_defaults=True):
-    """Words that are not a prompt. Data, never markup: the renderer escapes them."""
+    """Words that are not a prompt. Data, never markup: the renderer escapes them, unless they
+    stand for what the actor has heard and said before (`mark`), with all foreign words quoted.
+    """
 
     text: str
     subject: str = ""
     """One line that says what it is about."""
     origin: str = ""
     """Which part of the runtime said it, for example `length`."""
+    mark: CompactionPart | None = None
+    """From here on the words take the place of the conversation before them."""
 
 
 Body = PromptBody | NoticeBody | NoteBody

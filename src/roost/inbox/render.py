@@ -13,9 +13,16 @@ def as_data(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def _unframed(text: str) -> str:
+    """`text` without what could end its frame; all else stays to the letter."""
+    return text.replace("</conversation-so-far", "&lt;/conversation-so-far")
+
+
 def render(row: InboxRow) -> str:
     """One row that is not a prompt as text for the model."""
     body = row.body
+    if isinstance(body, NoteBody) and body.mark is not None:
+        return f"<conversation-so-far>\n{_unframed(body.text)}\n</conversation-so-far>"
     text = ""
     if isinstance(body, NoteBody):
         text = body.text

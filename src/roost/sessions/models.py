@@ -230,6 +230,9 @@ class AssistantInfo(
     """None: it was the only one."""
     degraded: str = ""
     """Why this answer is less than it should be, for people; empty: it is a good one."""
+    context: int = 0
+    """Tokens of its request and answer alone, where `tokens` counts failed attempts or candidates
+    as well; 0: as `tokens` says."""
 
 
 Info = UserInfo | AssistantInfo

@@ -2,7 +2,7 @@
 (`@opencode-ai/sdk` 1.14, `types.gen.d.ts`), so that reading a transcript re-encodes nothing.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -226,6 +226,32 @@ class RetryPart(Struct, frozen=True, tag="retry", rename=wire_name):
     time: dict[str, int]
 
 
+class CompactionPart(Struct, frozen=True, tag="compaction", rename=wire_name, omit_defaults=True):
+    """From here on the model is shown this message and a tail of what came before it, in place of
+    all that did; the words for it are the text parts beside this one.
+    """
+
+    id: str
+    session_id: str
+    message_id: str
+    auto: bool
+    """Nobody asked for it."""
+    overflow: bool = False
+    """The provider had refused a request as too long."""
+    tail_start_id: str | None = msgspec.field(default=None, name="tail_start_id")
+    """The first message before it that is still shown; None: none is."""
+    source: Literal["checkpoint", "summary"] = "checkpoint"
+    """Whether the words were put together from what is stored, or a model summed it up."""
+    attempt: int = 1
+    """Counts on from the one before, if no step came in between that fitted."""
+    trim: int | None = None
+    """Characters that are shown of one text of the tail; None: all."""
+    before: int = 0
+    """Tokens that the conversation took up when it was shortened."""
+    after: int = 0
+    """Tokens that it was to take up from then on, by an estimate."""
+
+
 KnownPart = (
     TextPart
     | ReasoningPart
@@ -237,6 +263,7 @@ KnownPart = (
     | StepFinishPart
     | PatchPart
     | RetryPart
+    | CompactionPart
 )
 
 

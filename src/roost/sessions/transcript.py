@@ -209,20 +209,21 @@ def load(
     actor_id: str | None,
     *,
     limit: int | None = None,
+    since: int = 0,
     before: int | None = None,
     turn_id: str | None = None,
 ) -> list[Message]:
     """The messages of one actor (None: of all), oldest first, streaming text as far as saved.
 
-    With `limit` only the newest so many; with `before` only those with a smaller `seq`; with
-    `turn_id` only those of that turn.
+    With `limit` only the newest so many; with `since` those with that `seq` or a greater one, with
+    `before` those with a smaller one; with `turn_id` only those of that turn.
     """
     rows = db.all(
-        f"SELECT {_HEAD} FROM message WHERE session_id = ?"
+        f"SELECT {_HEAD} FROM message WHERE session_id = ? AND seq >= ?"
         " AND (? IS NULL OR actor_id = ?) AND (? IS NULL OR seq < ?)"
         " AND (? IS NULL OR turn_id = ?) ORDER BY seq DESC LIMIT ?",
         (
-            *(session_id, actor_id, actor_id, before, before),
+            *(session_id, since, actor_id, actor_id, before, before),
             *(turn_id, turn_id, -1 if limit is None else limit),
         ),
     )
@@ -233,9 +234,9 @@ def load(
         parts = db.all(
             "SELECT p.id, p.message_id, p.session_id, p.type, p.data"
             " FROM part p JOIN message m ON m.id = p.message_id"
-            " WHERE m.session_id = ? AND (? IS NULL OR m.actor_id = ?)"
+            " WHERE m.session_id = ? AND m.seq >= ? AND (? IS NULL OR m.actor_id = ?)"
             " ORDER BY m.seq, p.seq",
-            (session_id, actor_id, actor_id),
+            (session_id, since, actor_id, actor_id),
         )
     else:
         parts = [part for row in rows for part in _part_rows(db, row["id"])]

@@ -1,0 +1,85 @@
+"""Long texts of messages that stay in view when a conversation is shortened. Pure: the stored
+messages keep every letter, and the mark in the middle says how to read it.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from roost.sessions.models import Message
+from roost.sessions.parts import (
+    CompactionPart,
+    FilePart,
+    Part,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+)
+
+_HEAD: Final = 0.6
+_END: Final = 0.3
+_MARK: Final = "\n[… {left} characters left out here: `history` with `get` shows {where} whole …]\n"
+_ARGUMENT: Final = "[… {left} characters left out …]"
+_MOST_FILES: Final = 8_000
+"""Characters of a text below which there is no room for images either."""
+
+
+def shortened(message: Message, mark: CompactionPart) -> Message:
+    """`message` as `mark` has it shown: whole, unless it is older and the mark trims."""
+    if mark.trim is None or message.info.id >= mark.message_id:
+        return message
+    return trimmed(message, mark.trim)
+
+
+def trimmed(message: Message, limit: int) -> Message:
+    """`message` with every text cut to about `limit` characters, its head and its end."""
+    parts = tuple(_part(part, limit) for part in message.parts)
+    if limit < _MOST_FILES:
+        parts = tuple(part for part in parts if not isinstance(part, FilePart))
+    return Message(message.info, parts)
+
+
+def _part(part: Part, limit: int) -> Part:
+    match part:
+        case TextPart() if len(part.text) > limit:
+            return msgspec.structs.replace(part, text=ends_of(part.text, limit, part.message_id))
+        case ToolPart(state=ToolCompleted() as state):
+            kept = None if limit < _MOST_FILES else state.attachments
+            changed = msgspec.structs.replace(
+                state,
+                input=_arguments(state.input, limit),
+                output=ends_of(state.output, limit, part.message_id),
+                attachments=kept,
+            )
+            return msgspec.structs.replace(part, state=changed)
+        case ToolPart(state=ToolFailed() as state):
+            changed = msgspec.structs.replace(
+                state,
+                input=_arguments(state.input, limit),
+                error=ends_of(state.error, limit, part.message_id),
+                metadata=None,
+            )
+            return msgspec.structs.replace(part, state=changed)
+        case _:
+            return part
+
+
+def _arguments(given: Mapping[str, object], limit: int) -> dict[str, object]:
+    return {
+        name: _ends(value, limit, _ARGUMENT) if isinstance(value, str) else value
+        for name, value in given.items()
+    }
+
+
+def ends_of(text: str, limit: int, where: str) -> str:
+    """The head and the end of a text that is longer than `limit`, with where it stands whole."""
+    return _ends(text, limit, _MARK.format(left="{left}", where=where))
+
+
+def _ends(text: str, limit: int, mark: str) -> str:
+    if len(text) <= limit:
+        return text
+    head, end = int(limit * _HEAD), int(limit * _END)
+    return text[:head] + mark.format(left=len(text) - head - end) + text[len(text) - end :]
