@@ -56,6 +56,15 @@ OWNERS = {
     "ledger": "context",
     "goal": "goals",
     "goal_verdict": "goals",
+    "memory_file": "memory",
+    "memory_section": "memory",
+    "memory_terms": "memory",
+    "heard": "memory",
+    "heard_session": "memory",
+    "heard_state": "memory",
+    "passage": "memory",
+    "history_terms": "memory",
+    "history_vocabulary": "memory",
 }
 """The package that alone speaks of a table."""
 SPEAKS_OF = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE) ([a-z_]+)\b")
