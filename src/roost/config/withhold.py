@@ -136,7 +136,7 @@ class Sieve:
         return kept
 
     def _prompt_only(self, command: dict[str, Any], at: str) -> dict[str, Any]:
-        for part in ("agent", "model", "variant"):
+        for part in ("agent", "model", "variant", "subtask"):
             if command.get(part) is not None:
                 self._drop(f"{at}.{part}", "it decides what is allowed or what it costs")
         return {part: command[part] for part in ("template", "description") if command.get(part)}

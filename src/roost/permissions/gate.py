@@ -73,7 +73,7 @@ class Gate:
         Raises `DeniedError` when a rule or the absence of a person refuses it, `RejectedError`
         when a person does.
         """
-        verdict = await self._verdict(request, by)
+        verdict = await self._verdict(request, (by.layers, *by.above), by.project_id)
         if not self._interactive or (self._yes and not request.needs_person):
             asked = verdict.action == "ask"
             verdict = settle_alone(request, verdict, yes=self._yes)
@@ -87,12 +87,25 @@ class Gate:
         if verdict.action == "ask":
             await self._ask(request, verdict, by)
 
-    async def _verdict(self, request: PermissionRequest, by: Requester) -> Verdict:
-        lineage = (by.layers, *by.above)
+    async def check_unasked(
+        self, request: PermissionRequest, layers: tuple[Layer, ...], project_id: str
+    ) -> None:
+        """Return when `layers` or what was granted before allow `request`; nobody is asked, since
+        no turn is there to wait for the answer. Raises `DeniedError`.
+        """
+        verdict = await self._verdict(request, (layers,), project_id)
+        asked = verdict.action == "ask"
+        verdict = settle_alone(request, verdict, yes=self._yes)
+        if verdict.action == "deny":
+            raise _nobody_there(request, verdict) if asked else DeniedError(verdict.reason)
+
+    async def _verdict(
+        self, request: PermissionRequest, lineage: tuple[tuple[Layer, ...], ...], project_id: str
+    ) -> Verdict:
         verdict = evaluate_lineage(request, lineage)
         if verdict.action != "ask":
             return verdict
-        known = await self._database.read(lambda db: asks.grants_of(db, by.project_id))
+        known = await self._database.read(lambda db: asks.grants_of(db, project_id))
         return evaluate_lineage(request, lineage, _rules(known))
 
     async def _ask(self, request: PermissionRequest, verdict: Verdict, by: Requester) -> None:

@@ -16,6 +16,7 @@ from roost.actors.owner import Owner
 from roost.config.models import Config
 from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, choices
+from roost.context.capacity import Window, window_of
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
 from roost.db.database import Database
@@ -86,7 +87,7 @@ class Worlds:
         self._bus = bus
         self._paths = paths
         self._ledgers: Kept[Address, ReadLedger] = Kept(IDLE_LEDGERS)
-        self._gate = Gate(database, bus, interactive=settings.interactive, yes=settings.yes)
+        self.gate = Gate(database, bus, interactive=settings.interactive, yes=settings.yes)
         self.names = ModelNames(self.models, settings.environment)
         self._services = Services(
             database=database,
@@ -118,18 +119,26 @@ class Worlds:
         await self.undo.finish(address.session_id)
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
+        ledger = self._ledgers.take(address, ReadLedger)
+        files = self._shelf.take(project, session.project_id)
+        async with self.desk_of(project) as desk:
+            try:
+                kin = await self._kin(address)
+                undo = UndoLog(files if project.loaded.config.snapshot else None, self._database)
+                yield self._world(kin, session, desk, ledger, undo)
+            finally:
+                await self._shelf.give_back(files, session.project_id)
+                self._ledgers.give_back(address)
+
+    @asynccontextmanager
+    async def desk_of(self, project: Project) -> AsyncGenerator[Desk]:
+        """What all that is run in `project` share, kept for a while behind the block."""
         # A folder whose configuration was read again is another project, with other secrets.
         key = (project.directory, id(project))
         desk = self._desks.take(key, lambda: Desk(project, self.settings.environment, self._paths))
-        ledger = self._ledgers.take(address, ReadLedger)
-        files = self._shelf.take(project, session.project_id)
         try:
-            kin = await self._kin(address)
-            undo = UndoLog(files if project.loaded.config.snapshot else None, self._database)
-            yield self._world(kin, session, desk, ledger, undo)
+            yield desk
         finally:
-            await self._shelf.give_back(files, session.project_id)
-            self._ledgers.give_back(address)
             for idle in self._desks.give_back(key):
                 await idle.close()
 
@@ -193,13 +202,15 @@ class Worlds:
             database=self._database,
             bus=self._bus,
             models=self.models,
-            asker=Asker(self._gate, session, rules, kin.above),
+            asker=Asker(self.gate, session, rules, kin.above),
             session=session,
             place=place,
             retry=retry_policy(project),
             secrets=desk.secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
+            window=_windows(project),
+            checkpoints=project.loaded.config.checkpoint.enabled,
             judge=judge_of,
             max_mode=self._max_mode(project),
             hand_offs=lambda brief: hand_offs(self.settings.environment, project.directory, brief),
@@ -288,6 +299,21 @@ class Worlds:
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
         return self.names.small(project, beside)
+
+
+def _windows(project: Project) -> Callable[[Model], Window]:
+    config = project.loaded.config.compaction
+
+    def window(model: Model) -> Window:
+        return window_of(
+            model,
+            config.max_context,
+            reserved=config.reserved,
+            auto=config.auto,
+            tail=config.preserve_recent_tokens,
+        )
+
+    return window
 
 
 def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:

@@ -48,7 +48,7 @@ async def accept(
     try:
         return await leave(runtime, session_id, actor_id, given, idle_only=idle_only, news=news)
     except BusyError:
-        if given.message_id is None or not await _is_known(runtime, session_id, given.message_id):
+        if given.message_id is None or not await is_known(runtime, session_id, given.message_id):
             raise
     return await leave(runtime, session_id, actor_id, given)
 
@@ -69,7 +69,8 @@ async def leave(
     )
 
 
-async def _is_known(runtime: Runtime, session_id: str, message_id: str) -> bool:
+async def is_known(runtime: Runtime, session_id: str, message_id: str) -> bool:
+    """Whether a prompt of that id was left in the session before."""
     try:
         row = await _row(runtime, message_id)
     except NotFoundError:

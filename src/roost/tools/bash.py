@@ -25,6 +25,8 @@ from roost.workspace.shell_notes import notes
 
 if TYPE_CHECKING:
     from roost.permissions.bash import BashAnalysis  # loads the parser of shell scripts
+    from roost.permissions.models import PermissionRequest
+    from roost.workspace.guard import Guard
 
 DEFAULT_MS: Final = 120_000
 MAX_MS: Final = 600_000
@@ -109,14 +111,27 @@ async def _directory(workdir: str | None, context: ToolContext) -> tuple[Path, l
 
 async def _permit(command: str, cwd: Path, context: ToolContext) -> BashAnalysis:
     """What `command` does, once all of it is allowed. Raises `DeniedError`."""
+    analysis, requests = await requests_of(command, cwd, context.root, context.guard)
+    for request in requests:
+        await ask(context, request)
+    return analysis
+
+
+async def requests_of(
+    command: str, cwd: Path, root: Path, guard: Guard
+) -> tuple[BashAnalysis, tuple[PermissionRequest, ...]]:
+    """What `command` does, and what has to be allowed for it to be run in `cwd`.
+
+    Raises `DeniedError` for what nobody can allow.
+    """
     from roost.permissions.bash import Surroundings, analyse
     from roost.permissions.shell_requests import shell_requests
 
     around = Surroundings(
         cwd=cwd,
-        guard=context.guard,
+        guard=guard,
         home=Path.home(),
-        temporary=_temporary(context.root),
+        temporary=_temporary(root),
         pids=frozenset({os.getpid()}),
     )
     if len(command) < _SHORT:
@@ -129,9 +144,7 @@ async def _permit(command: str, cwd: Path, context: ToolContext) -> BashAnalysis
             hint="No rule and no approval can allow it.",
         )
     safe = await restorable(analysis.destroys)
-    for request in shell_requests(analysis, around, lambda one: one in safe):
-        await ask(context, request)
-    return analysis
+    return analysis, tuple(shell_requests(analysis, around, lambda one: one in safe))
 
 
 @cache

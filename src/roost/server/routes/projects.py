@@ -13,10 +13,9 @@ from roost.core.clock import now_ms
 from roost.core.errors import NotFoundError, UsageError
 from roost.permissions.layers import layers_for
 from roost.permissions.rules import rules_of
-from roost.runtime import goal_command
+from roost.runtime import built_in, goal_command, side_command
 from roost.runtime.project import Project
-from roost.server import built_in
-from roost.server.commands import placeholders
+from roost.runtime.templates import placeholders
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.listed_models import ListedProviders
 from roost.server.wire import (
@@ -107,12 +106,16 @@ def _agent_view(agent: Agent, project: Project, home: Path) -> AgentView:
 async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
     """The commands that are built in, and those of the configuration."""
     project = await call.project()
-    goal = CommandView(
-        name=goal_command.NAME,
-        template=goal_command.TEMPLATE,
-        hints=placeholders(goal_command.TEMPLATE),
-        description=goal_command.DESCRIPTION,
-    )
+    beside = [
+        CommandView(
+            name=one.NAME,
+            template=one.TEMPLATE,
+            hints=placeholders(one.TEMPLATE),
+            description=one.DESCRIPTION,
+        )
+        for one in (goal_command, side_command)
+    ]
+    named = {one.name for one in beside}
     others = [
         CommandView(
             name=name,
@@ -124,9 +127,9 @@ async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
             subtask=command.subtask,
         )
         for name, command in built_in.commands(project).items()
-        if name != goal_command.NAME
+        if name not in named
     ]
-    return [goal, *others]
+    return [*beside, *others]
 
 
 async def get_paths(call: Call[NoQuery, None]) -> PathView:

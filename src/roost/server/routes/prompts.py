@@ -5,18 +5,17 @@ from typing import Any, Final, Literal
 import msgspec
 
 from roost.core.clock import now_ms
-from roost.core.errors import UsageError
 from roost.core.ids import new_id
 from roost.events.types import Event
 from roost.runtime import goal_command, goals
+from roost.runtime.commands import command_prompt, model_name
 from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal
 from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
-from roost.server import built_in
-from roost.server.commands import CommandBody, command_prompt, model_name
+from roost.server.commands import CommandBody, command_call
 from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
 from roost.server.faces import meant_tools, shown_message
-from roost.server.prompting import abandon, accept, answer_to, check_ids, leave
+from roost.server.prompting import abandon, accept, answer_to, check_ids, is_known, leave
 from roost.server.slices import Slice
 from roost.server.waiting import Waiting
 from roost.server.wire import MessageView, message_view
@@ -56,14 +55,22 @@ def _meant(call: Call[Any, PromptInput]) -> PromptInput:
 async def _waited_for(
     call: Call[PromptQuery, Any], meant: Slice, given: PromptInput, news: tuple[Event, ...] = ()
 ) -> PromptAnswer:
-    runtime, view = call.service.runtime, call.view
+    runtime = call.service.runtime
     session_id, actor_id = meant.session.id, meant.actor_id or call.query.agent_id
     refuses = call.query.busy == "refuse"
     accepted = await accept(runtime, session_id, actor_id, given, news, idle_only=refuses)
-    message_id = accepted.message_id
+    return _answer(call, meant, accepted.message_id, no_reply=given.no_reply)
+
+
+def _answer(
+    call: Call[PromptQuery, Any], meant: Slice, message_id: str, *, no_reply: bool = False
+) -> PromptAnswer:
+    """The answer to a prompt that is stored."""
+    runtime, view = call.service.runtime, call.view
+    session_id, actor_id = meant.session.id, meant.actor_id or call.query.agent_id
 
     async def work() -> MessageView:
-        if given.no_reply:
+        if no_reply:
             said = await runtime.transcripts.message(session_id, message_id)
         else:
             said = await answer_to(runtime, session_id, message_id)
@@ -97,13 +104,13 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
     session, body = meant.session, call.body
     if body.command == goal_command.NAME:
         return await _goal(call, meant, body)
-    project = await call.service.runtime.project_of(session.id)
-    known = built_in.commands(project)
-    if (command := known.get(body.command)) is None:
-        names = ", ".join(sorted([goal_command.NAME, *known]))
-        raise UsageError(f"there is no command {body.command!r}", hint=f"There are: {names}.")
     message_id = body.message_id or new_id("message")
-    given = command_prompt(command, body, message_id, project.directory)
+    made = command_call(body, message_id)
+    check_ids(PromptInput(parts=made.parts, message_id=message_id))
+    runtime = call.service.runtime
+    if await is_known(runtime, session.id, message_id):  # it is not carried out again
+        return _answer(call, meant, message_id)
+    given = await command_prompt(runtime, session.id, made, meant.actor_id)
     event = _executed(session, body, message_id)
     return await _waited_for(call, meant, given, (event,))
 

@@ -8,10 +8,10 @@ from msgspec import Meta, Struct
 
 from roost.core.text import clean
 from roost.core.wire_names import wire_name
+from roost.runtime import built_in
+from roost.runtime.commands import CommandCall, command_prompt
 from roost.runtime.forking import fork
 from roost.runtime.models import PromptInput, TextInput
-from roost.server import built_in
-from roost.server.commands import CommandBody, command_prompt
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 from roost.server.faces import shown_message
 from roost.server.prompting import accept, answer_to, check_ids
@@ -71,10 +71,12 @@ async def init_session(call: Call[NoQuery, InitBody]) -> Done:
     """Let a session write AGENTS.md, with the command `init`, and wait until it has."""
     session = await call.session()
     runtime, body = call.service.runtime, call.body
-    project = await runtime.project_of(session.id)
-    command = built_in.commands(project)[built_in.INIT]
-    asked = CommandBody(command=built_in.INIT, model=ModelName(body.provider_id, body.model_id).ref)
-    given: PromptInput = command_prompt(command, asked, body.message_id, project.directory)
+    asked = CommandCall(
+        name=built_in.INIT,
+        message_id=body.message_id,
+        model=ModelName(body.provider_id, body.model_id),
+    )
+    given = await command_prompt(runtime, session.id, asked)
     accepted = await accept(runtime, session.id, None, given, idle_only=False)
 
     async def work() -> bool:

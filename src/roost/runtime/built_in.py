@@ -1,4 +1,4 @@
-"""The commands that are there without configuration, beside `goal`, which is more than words."""
+"""The commands that are there without configuration, beside those that are more than words."""
 
 from functools import cache
 from pathlib import Path
