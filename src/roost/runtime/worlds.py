@@ -16,7 +16,6 @@ from roost.actors.owner import Owner
 from roost.config.models import Config
 from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, choices
-from roost.context.capacity import Window, window_of
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
 from roost.db.database import Database
@@ -119,7 +118,7 @@ class Worlds:
         await self.undo.finish(address.session_id)
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
-        ledger = self._ledgers.take(address, ReadLedger)
+         ledger = self._ledgers.take(address, ReadLedger)
         files = self._shelf.take(project, session.project_id)
         async with self.desk_of(project) as desk:
             try:
@@ -142,7 +141,7 @@ class Worlds:
             for idle in self._desks.give_back(key):
                 await idle.close()
 
-    async def _kin(self, address: Address) -> _Kin:
+   async def _kin(self, address: Address) -> _Kin:
 
         def read(db: Reader) -> tuple[Actor, list[tuple[Actor, Session]]]:
             actor = actors.get(db, address)
@@ -209,8 +208,6 @@ class Worlds:
             secrets=desk.secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
-            window=_windows(project),
-            checkpoints=project.loaded.config.checkpoint.enabled,
             judge=judge_of,
             max_mode=self._max_mode(project),
             hand_offs=lambda brief: hand_offs(self.settings.environment, project.directory, brief),
@@ -299,21 +296,6 @@ class Worlds:
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
         return self.names.small(project, beside)
-
-
-def _windows(project: Project) -> Callable[[Model], Window]:
-    config = project.loaded.config.compaction
-
-    def window(model: Model) -> Window:
-        return window_of(
-            model,
-            config.max_context,
-            reserved=config.reserved,
-            auto=config.auto,
-            tail=config.preserve_recent_tokens,
-        )
-
-    return window
 
 
 def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:
