@@ -118,7 +118,7 @@ class Worlds:
         await self.undo.finish(address.session_id)
         session = await self._database.read(lambda db: sessions.get(db, address.session_id))
         project = await self.projects.open(Path(session.directory))
-         ledger = self._ledgers.take(address, ReadLedger)
+        ledger = self._ledgers.take(address, ReadLedger)
         files = self._shelf.take(project, session.project_id)
         async with self.desk_of(project) as desk:
             try:
@@ -141,7 +141,7 @@ class Worlds:
             for idle in self._desks.give_back(key):
                 await idle.close()
 
-   async def _kin(self, address: Address) -> _Kin:
+    async def _kin(self, address: Address) -> _Kin:
 
         def read(db: Reader) -> tuple[Actor, list[tuple[Actor, Session]]]:
             actor = actors.get(db, address)
