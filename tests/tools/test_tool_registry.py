@@ -21,6 +21,8 @@ ALL = [
     "webfetch",
     "task",
     "question",
+    "memory",
+    "history",
 ]
 
 
@@ -54,7 +56,7 @@ def test_a_small_model_sees_six_tools() -> None:
 
 def test_what_is_wholly_denied_is_not_shown() -> None:
     shown = _shown("m", Rule("edit", "*", "deny"), Rule("todowrite", "*", "deny"))
-    assert shown == ["read", "glob", "grep", "bash", "webfetch", "question"]
+    assert shown == ["read", "glob", "grep", "bash", "webfetch", "question", "memory", "history"]
     assert _shown("gpt-5", Rule("edit", "*", "deny"))[:4] == ["read", "glob", "grep", "bash"]
     partly = _shown("m", Rule("edit", "*", "deny"), Rule("edit", "docs/*", "allow"))
     assert "edit" in partly

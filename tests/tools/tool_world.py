@@ -16,12 +16,18 @@ from fake_teams import FakeTeams
 from roost.actors import store as actors
 from roost.core.errors import DeniedError
 from roost.core.ids import new_id
+from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
 from roost.inbox.models import Address
+from roost.memory.index import Index
+from roost.memory.layout import Layout, Whose
 from roost.permissions.layers import DEFAULTS
 from roost.permissions.models import Layer, PermissionRequest, Rule
 from roost.permissions.rules import evaluate
+from roost.runtime.history import History
+from roost.runtime.history_port import HistoryPort
+from roost.runtime.memory_port import MemoryPort
 from roost.sessions import store as sessions
 from roost.sessions.models import NewSession
 from roost.tools.arguments import parse_call
@@ -65,6 +71,13 @@ class ToolWorld:
         self.actors = FakeActors()
         self.sessions = FakeSessions()
         self.teams = FakeTeams()
+        whose = Whose("p", session_id)
+        self.index = Index(folder / "cache" / "search.db")
+        self.layout = Layout(folder / "data")
+        self.memory = MemoryPort(
+            self.index, self.layout, whose, Secrets({"KEY": "hunter2-hunter2"}), writable=True
+        )
+        self.history = HistoryPort(database, History(database, self.index), whose)
         self.titles: list[str | None] = []
         self.tools = builtin_tools()
 
@@ -97,6 +110,8 @@ class ToolWorld:
             actors=self.actors,
             sessions=self.sessions,
             teams=self.teams,
+            memory=self.memory,
+            history=self.history,
             progress=self._progress,
         )
 
@@ -154,6 +169,7 @@ async def tool_world(folder: Path) -> AsyncIterator[ToolWorld]:
         try:
             yield world
         finally:
+            world.index.close()
             await world.shell.close()
     finally:
         database.close()

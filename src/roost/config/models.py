@@ -174,6 +174,18 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Nobody writes there, so nobody is asked for a journal either."""
 
 
+HistoryKind = Literal[
+    "user_text", "assistant_text", "tool_input", "tool_error", "reasoning", "tool_output"
+]
+"""What of a message can be looked for. The order is kept: an index numbers them."""
+
+
+class HistoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """What of earlier turns and sessions can be found."""
+
+    kinds: tuple[HistoryKind, ...] = ("user_text", "assistant_text", "tool_input", "tool_error")
+
+
 class GoalConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How it is judged whether the goal of a session is reached; None leaves the built-in limit."""
 
@@ -291,6 +303,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     limits: LimitsConfig = LimitsConfig()
     actors: ActorsConfig = ActorsConfig()
     memory: MemoryConfig = MemoryConfig()
+    history: HistoryConfig = HistoryConfig()
     goal: GoalConfig = GoalConfig()
     max_mode: MaxModeConfig = MaxModeConfig()
     try_best: Literal["pause", "continue", "off"] = "pause"

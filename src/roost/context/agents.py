@@ -69,8 +69,11 @@ _DIRECTING: Final = "session"
 _LISTED_ONLY: Final = {_DIRECTING}
 """Tools of those agents alone that list them."""
 _EDITING: Final = {"write", "edit", "multiedit", "apply_patch"}
-_READING: Final = ("read", "glob", "grep", "list", "webfetch")
-_READ_ONLY_SHELL: Final[PermissionMap] = {"bash": {"@changing": "deny"}}
+_READING: Final = ("read", "glob", "grep", "list", "webfetch", "memory", "history")
+_READ_ONLY_SHELL: Final[PermissionMap] = {
+    "bash": {"@changing": "deny"},
+    "memory": {"@changing": "deny"},
+}
 _PLANS: Final[PermissionMap] = {
     "edit": {
         "*": "deny",

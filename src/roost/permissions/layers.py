@@ -19,6 +19,8 @@ def _defaults() -> tuple[Rule, ...]:
     rules += [
         Rule(name, "*", "allow") for name in ("actor", "session", "team", "skill", "question")
     ]
+    rules += [Rule(name, "*", "allow") for name in ("memory", "history")]
+    rules += [Rule("memory", "global/*", "ask")]
     rules += [Rule("read", pattern, "ask") for pattern in ("*.env", "*.env.*", "*.envrc")]
     rules += [Rule("read", pattern, "allow") for pattern in _EXAMPLES]
     # What these hold decides what Roost runs and allows next time.

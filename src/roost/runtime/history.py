@@ -39,6 +39,11 @@ class History:
         self._index = index
         self._kinds = tuple(kinds)
 
+    @property
+    def kinds(self) -> tuple[SaidKind, ...]:
+        """What of a message can be found."""
+        return self._kinds
+
     async def search(self, query: HistoryQuery, *, patience: float = PATIENCE) -> HistoryFound:
         """The passages that fit best, one a text."""
         behind = await self.catch_up(patience)

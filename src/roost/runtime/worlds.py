@@ -34,6 +34,7 @@ from roost.runtime.kept import Kept
 from roost.runtime.model_names import ModelNames
 from roost.runtime.models import PromptInput, Settings
 from roost.runtime.project import Project, Projects
+from roost.runtime.remembering import Recall, Remembering
 from roost.runtime.rights import Asker, Rules
 from roost.runtime.services import Services
 from roost.runtime.session_port import SessionPort
@@ -97,6 +98,7 @@ class Worlds:
         )
         self._desks: Kept[tuple[Path, int], Desk] = Kept(IDLE_SHELLS)
         self._shelf = Shelf(paths, home_of(settings.environment))
+        self._remembering = Remembering(paths, database)
         self.undo = Undo(database, projects, self._shelf, owner, settings.environment)
 
     async def close(self) -> None:
@@ -105,6 +107,7 @@ class Worlds:
         for desk in self._desks.clear():
             await desk.close()
         await self._shelf.close()
+        self._remembering.close()
         await self.models.aclose()
 
     @property
@@ -194,6 +197,8 @@ class Worlds:
 
         actors_of, sessions_of = self._ports(session, project)
 
+        recall = self._remembering.of(session, project, desk.secrets)
+
         def judge_of(model: Model) -> Model:
             return self.names.judge(project, model)
 
@@ -212,7 +217,7 @@ class Worlds:
             max_mode=self._max_mode(project),
             hand_offs=lambda brief: hand_offs(self.settings.environment, project.directory, brief),
             resolve_agent=project.agent,
-            system=_system_of(project),
+            system=_system_of(project, recall),
             tools=rules.tools,
             lenders=kin.lenders,
             hooks=desk.hooks,
@@ -220,6 +225,9 @@ class Worlds:
             actors=actors_of,
             sessions=sessions_of,
             teams=teams_of,
+            memory=recall.memory,
+            history=recall.history,
+            remembered=lambda name: recall.count(project.agents.get(name)),
             reap=desk.shell.reap,
         )
 
@@ -298,7 +306,9 @@ class Worlds:
         return self.names.small(project, beside)
 
 
-def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:
+def _system_of(
+    project: Project, recall: Recall
+) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:
     def system(agent: Agent, model: Model, extra: str | None) -> tuple[str, ...]:
         return system_prompt(
             agent,
@@ -306,6 +316,7 @@ def _system_of(project: Project) -> Callable[[Agent, Model, str | None], tuple[s
             directory=project.directory,
             root=project.root,
             instructions=project.instructions,
+            memory=recall.block(agent, model),
             extra=extra,
         )
 

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, cast, get_args
 
 from msgspec import Struct
 
+from roost.config.models import HistoryConfig, HistoryKind
 from roost.sessions.models import AssistantInfo, Message
 from roost.sessions.parts import (
     Part,
@@ -16,12 +17,10 @@ from roost.sessions.parts import (
     ToolPart,
 )
 
-SaidKind = Literal[
-    "user_text", "assistant_text", "tool_input", "tool_error", "reasoning", "tool_output"
-]
-KINDS: Final[tuple[SaidKind, ...]] = get_args(SaidKind)
+SaidKind = HistoryKind
+KINDS: Final[tuple[SaidKind, ...]] = get_args(HistoryKind)
 """In an order that is kept: an index numbers them."""
-USUAL: Final[tuple[SaidKind, ...]] = KINDS[:4]
+USUAL: Final[tuple[SaidKind, ...]] = HistoryConfig().kinds
 """What can be found unless the configuration says otherwise."""
 CHUNK: Final = 2_000
 """Characters of a piece."""

@@ -15,6 +15,8 @@ from roost.llm.models import Media
 from roost.permissions.models import PermissionRequest
 from roost.tools.actor_port import ActorPort, Stored
 from roost.tools.change_record import ChangeRecord, NoRecord
+from roost.tools.history_port import HistoryPort
+from roost.tools.memory_port import MemoryPort
 from roost.tools.session_port import SessionPort
 from roost.tools.team_port import TeamPort
 from roost.workspace.guard import Guard
@@ -100,6 +102,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     actors: ActorPort
     sessions: SessionPort
     teams: TeamPort
+    memory: MemoryPort
+    history: HistoryPort
     progress: Callable[[str | None, dict[str, Any]], None]
     """Shows a new title and metadata of the running call; cheap, may be called often."""
     record: ChangeRecord = NoRecord()

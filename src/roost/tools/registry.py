@@ -16,6 +16,8 @@ from roost.tools.contract import Tool
 from roost.tools.edit import EditTool
 from roost.tools.glob import GlobTool
 from roost.tools.grep import GrepTool
+from roost.tools.history import HistoryTool
+from roost.tools.memory import MemoryTool
 from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
 from roost.tools.session import NAME as SESSION
@@ -36,6 +38,8 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     WebfetchTool,
     TaskTool,
     QuestionTool,
+    MemoryTool,
+    HistoryTool,
 )
 """In the order in which models are shown them; a change of it costs every session its cache.
 Behind them come `actor` and `session`, which are made for the agents there are, and `team`."""

@@ -1,5 +1,7 @@
 """The start of a step: claim the mail, extend the slice, derive the facts."""
 
+import asyncio
+
 import msgspec
 from msgspec import Struct
 
@@ -9,6 +11,7 @@ from roost.actors.send import send
 from roost.actors.store import check_fence, note_choice
 from roost.actors.turn_store import save_progress, set_hops
 from roost.context.active import active_actors
+from roost.context.recall import recall_note
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
 from roost.db.transaction import Reader, Transaction
@@ -17,6 +20,8 @@ from roost.inbox.drain import drain
 from roost.inbox.models import Address, Letter, NoteBody
 from roost.sessions import transcript
 from roost.sessions.models import Message, ModelName, UserInfo
+from roost.tasks import store as tasks
+from roost.tasks.models import TERMINAL
 from roost.turn.memory import Fork, Memory
 from roost.turn.models import Facts
 from roost.turn.verdict import REFILLED_BY_A_PERSON
@@ -63,6 +68,9 @@ class Taken(Struct, frozen=True):
 
 async def intake(world: World, memory: Memory) -> Facts:
     """Deliver what is queued and give the facts for the next verdict. Raises `StaleFenceError`."""
+    if not memory.progress.steps:
+        agent = memory.claim.actor.agent
+        memory.remembered = await asyncio.to_thread(world.remembered, agent)
     taken = await world.database.write(lambda tx: take(tx, memory, memory.progress))
     failpoint("drain.committed")
     return received(world, memory, taken)
@@ -114,20 +122,34 @@ def _until(claim: Claim) -> int | None:
 
 
 def _reminded(tx: Transaction, memory: Memory, prompt: UserInfo) -> list[Message]:
-    """What is said of the actors at work behind a prompt that begins a turn."""
+    """What is said of the actors at work, and of what there is to look at, behind a prompt that
+    begins a turn.
+    """
     address, turn_id = memory.claim.address, memory.claim.turn.id
-    if not (words := active_actors(tx, address)):
+    known = tasks.listed(tx, address.session_id)
+    open_tasks = sum(one.status not in TERMINAL for one in known)
+    notes = {
+        "active-actors": active_actors(tx, address),
+        "recall": recall_note(memory.remembered, open_tasks),
+    }
+    if not any(notes.values()):
         return []
-    letter = Letter(
-        receiver=address,
-        kind="system",
-        body=NoteBody(words, origin="active-actors"),
-        sender=address,
-        sender_turn=turn_id,
-        key=f"active:{turn_id}",
-    )
-    send(tx, letter)
+    for origin, words in notes.items():
+        if words:
+            send(tx, _note(memory.claim, words, origin))
     return drain(tx, address, turn_id, agent=prompt.agent, model=prompt.model)
+
+
+def _note(claim: Claim, words: str, origin: str) -> Letter:
+    """What Roost says to the actor of a turn, once in it."""
+    return Letter(
+        receiver=claim.address,
+        kind="system",
+        body=NoteBody(words, origin=origin),
+        sender=claim.address,
+        sender_turn=claim.turn.id,
+        key=f"{origin}:{claim.turn.id}",
+    )
 
 
 def _hops(info: UserInfo) -> int:

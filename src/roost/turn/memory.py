@@ -79,6 +79,8 @@ class Memory:
         """The provider refused a reasoning block of this slice; none is sent any more."""
         self.wait_until: int | None = None
         """The step at work asked to wait for mail until then (milliseconds since the epoch)."""
+        self.remembered = 0
+        """How many files of memory there were when the turn began."""
         self.finalizing = False
         """The result is delivered; what follows is for hooks alone."""
         self.decisions: list[Decided] = []

@@ -251,6 +251,8 @@ class _Run:
             actors=world.actors(caller),
             sessions=world.sessions(caller),
             teams=world.teams(caller),
+            memory=world.memory,
+            history=world.history,
             progress=self._note,
             record=world.undo.record(self._recorder, self._part_id),
         )

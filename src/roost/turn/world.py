@@ -20,6 +20,8 @@ from roost.sessions.models import ModelName, Session
 from roost.tools.actor_port import ActorPort
 from roost.tools.change_record import ChangeRecord
 from roost.tools.contract import Question, Tool
+from roost.tools.history_port import HistoryPort
+from roost.tools.memory_port import MemoryPort
 from roost.tools.session_port import SessionPort
 from roost.tools.team_port import TeamPort
 from roost.turn.recorder import Recorder
@@ -152,5 +154,9 @@ class World(Struct, frozen=True, kw_only=True):
     actors: Callable[[Caller], ActorPort]
     sessions: Callable[[Caller], SessionPort]
     teams: Callable[[Caller], TeamPort]
+    memory: MemoryPort
+    history: HistoryPort
+    remembered: Callable[[str], int]
+    """How many files of memory there are for an agent of that name; 0 if it does not use memory."""
     reap: Callable[[str], Awaitable[object]]
     """Ends the processes that one call left behind."""
