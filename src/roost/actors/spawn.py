@@ -92,6 +92,21 @@ def spawn_reader(tx: Transaction, parent: Claim, brief: Brief, session_id: str) 
     return _briefed(tx, parent, child, brief)
 
 
+def spawn_aside(tx: Transaction, brief: Brief, session_id: str) -> Actor:
+    """Make an actor that reads for a person who asks something aside, and is thrown away. Nobody
+    else hears of it: it has no parent.
+    """
+    actor_id = f"{READER}-{family.next_number(tx, session_id, READER)}"
+    child = _child(None, brief, Address(session_id, actor_id), "subagent")
+    store.register(tx, child)
+    return _briefed(tx, None, child, brief)
+
+
+def is_aside(actor: Actor) -> bool:
+    """Whether an actor answers a person's question aside."""
+    return actor.mode == "subagent" and actor.parent is None
+
+
 def _may_spawn(tx: Transaction, parent: Claim) -> Actor:
     limits = parent.limits
     holder = store.check_fence(tx, parent)
@@ -117,7 +132,7 @@ def _may_spawn(tx: Transaction, parent: Claim) -> Actor:
 
 
 def _child(
-    parent: Actor, brief: Brief, address: Address, mode: Literal["subagent", "peer"]
+    parent: Actor | None, brief: Brief, address: Address, mode: Literal["subagent", "peer"]
 ) -> Actor:
     now = now_ms()
     return Actor(
@@ -130,16 +145,16 @@ def _child(
         status="idle",
         created=now,
         last_activity=now,
-        parent=parent.address,
-        root=parent.root or parent.address,
+        parent=parent.address if parent else None,
+        root=(parent.root or parent.address) if parent else None,
         description=brief.description,
         model=brief.model.ref,
         variant=brief.model.variant,
         background=brief.background,
-        depth=parent.depth + 1,
+        depth=parent.depth + 1 if parent else 0,
         context_mode=brief.context,
         context_watermark=brief.watermark,
-        tools=_both(parent.tools, brief.tools),
+        tools=_both(parent.tools if parent else None, brief.tools),
         task_id=brief.task_id,
         output_schema=brief.output_schema,
     )
@@ -152,7 +167,7 @@ def _both(parent: tuple[str, ...] | None, child: tuple[str, ...] | None) -> tupl
     return tuple(name for name in child if name in parent)
 
 
-def _briefed(tx: Transaction, parent: Claim, child: Actor, brief: Brief) -> Actor:
+def _briefed(tx: Transaction, parent: Claim | None, child: Actor, brief: Brief) -> Actor:
     """Send the brief, which wakes the child. Gives the actor as it is then."""
     message_id = new_id("message", after=transcript.last_id(tx, child.session_id))
     text = TextPart(
@@ -170,9 +185,9 @@ def _briefed(tx: Transaction, parent: Claim, child: Actor, brief: Brief) -> Acto
         receiver=child.address,
         kind="brief",
         body=body,
-        sender=parent.address,
-        sender_turn=parent.turn.id,
-        hops=turn_store.get_turn(tx, parent.turn.id).hops + 1,
+        sender=parent.address if parent else None,
+        sender_turn=parent.turn.id if parent else None,
+        hops=turn_store.get_turn(tx, parent.turn.id).hops + 1 if parent else 0,
     )
     send(tx, letter)
     failpoint("spawn.briefed")

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from roost.actors.models import Actor
+from roost.actors.spawn import is_aside
 from roost.config.paths import home_of
 from roost.context.agents import Agent
 from roost.llm.models import Model
@@ -110,6 +111,10 @@ class Asker:
 
 
 def _is_reader(actor: Actor) -> bool:
-    """Whether the actor only reads what another session holds, for one who waits for it."""
+    """Whether the actor only reads what another session holds, for one who waits for it, or
+    answers a person aside.
+    """
     parent = actor.parent
-    return parent is not None and parent.session_id != actor.session_id and not actor.background
+    return is_aside(actor) or (
+        parent is not None and parent.session_id != actor.session_id and not actor.background
+    )

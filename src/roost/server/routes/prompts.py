@@ -4,10 +4,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from roost.actors.models import Actor
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
 from roost.events.types import Event
-from roost.runtime import goal_command, goals
+from roost.runtime import goal_command, goals, side_command
 from roost.runtime.commands import command_prompt, model_name
 from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal
 from roost.runtime.models import PromptInput, TextInput
@@ -16,6 +17,7 @@ from roost.server.commands import CommandBody, command_call
 from roost.server.endpoint import ActorQuery, Call, Endpoint, endpoint
 from roost.server.faces import meant_tools, shown_message
 from roost.server.prompting import abandon, accept, answer_to, check_ids, is_known, leave
+from roost.server.routes.aside import answered
 from roost.server.slices import Slice
 from roost.server.waiting import Waiting
 from roost.server.wire import MessageView, message_view
@@ -98,12 +100,15 @@ async def prompt_async(call: Call[ActorQuery, PromptInput]) -> None:
 async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
     """Fill a command's template, prompt with it, and wait for the answer.
 
-    `goal` is built in: it gives the session a goal, which is the prompt, too.
+    `goal` is built in: it gives the session a goal, which is the prompt, too. So is `btw`: what it
+    asks is answered aside, by a message that is stored nowhere.
     """
     meant = await call.slice()
     session, body = meant.session, call.body
     if body.command == goal_command.NAME:
         return await _goal(call, meant, body)
+    if body.command == side_command.NAME:
+        return await _aside(call, meant, body)
     message_id = body.message_id or new_id("message")
     made = command_call(body, message_id)
     check_ids(PromptInput(parts=made.parts, message_id=message_id))
@@ -139,6 +144,21 @@ async def _goal(
     return await _waited_for(call, meant, given, (event,))
 
 
+async def _aside(
+    call: Call[PromptQuery, CommandBody], meant: Slice, body: CommandBody
+) -> PromptAnswer:
+    """`/btw`: the answer is for this client's eyes."""
+    runtime = call.service.runtime
+    actor = await runtime.named(meant.session.id, meant.actor_id or call.query.agent_id)
+    message_id = body.message_id or new_id("message")
+
+    async def work() -> MessageView:
+        told = await answered(runtime, actor.address, body.arguments)
+        return _unstored(actor, message_id, told.answer)
+
+    return PromptAnswer(call.service, work)
+
+
 def _executed(session: Session, body: CommandBody, message_id: str) -> Event:
     properties = {
         "name": body.command,
@@ -153,7 +173,13 @@ async def _cleared(runtime: Runtime, executed: Event, message_id: str) -> Messag
     """Clear the goal. What it answers is for this client's eyes, and stored nowhere."""
     session_id = executed.properties["sessionID"]
     goal = await goals.clear_goal(runtime, session_id, (executed,))
-    actor = await runtime.named(session_id)
+    words = f"The goal is cleared: {goal.condition}" if goal else "There is no goal to clear."
+    return _unstored(await runtime.named(session_id), message_id, words)
+
+
+def _unstored(actor: Actor, message_id: str, words: str) -> MessageView:
+    """A message that nobody else sees, and no model."""
+    session_id = actor.session_id
     info = UserInfo(
         id=message_id,
         session_id=session_id,
@@ -161,7 +187,6 @@ async def _cleared(runtime: Runtime, executed: Event, message_id: str) -> Messag
         agent=actor.agent,
         model=ModelName.of(actor.model or "", actor.variant),
     )
-    words = f"The goal is cleared: {goal.condition}" if goal else "There is no goal to clear."
     part = TextPart(new_id("part"), session_id, message_id, words, synthetic=True, ignored=True)
     return message_view(Message(info, (part,)))
 
