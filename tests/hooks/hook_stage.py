@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from roost.config.hooks import HookConfig, HookPoint
 from roost.config.loaded import PluginFile
 from roost.core.secrets import Secrets
-from roost.hooks.models import PostStop, PreStop, SessionPost, SessionPre
+from roost.hooks.models import PostStop, PreStop, SessionPost, SessionPre, StepPost, StepPre
 from roost.hooks.runner import HookPlace, Hooks
 
 T = TypeVar("T")
@@ -37,6 +37,15 @@ def session_pre(**changes: Any) -> SessionPre:
 
 def session_post(**changes: Any) -> SessionPost:
     return SessionPost(**{**WHO, "mode": "main", "outcome": "completed", **changes})
+
+
+def step_pre(**changes: Any) -> StepPre:
+    return StepPre(**{**WHO, "mode": "main", "step": 1, **changes})
+
+
+def step_post(**changes: Any) -> StepPost:
+    given = {"mode": "main", "step": 1, "message_id": "msg_1", "outcome": "completed"}
+    return StepPost(**{**WHO, **given, **changes})
 
 
 def place(folder: Path, **changes: Any) -> HookPlace:

@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hook_stage import asked, command, place, post_stop, pre_stop, session_post, session_pre
+from hook_stage import (
+    asked,
+    command,
+    place,
+    post_stop,
+    pre_stop,
+    session_post,
+    session_pre,
+    step_post,
+    step_pre,
+)
 
-from roost.config.hooks import HookConfig
+from roost.config.hooks import HookConfig, HookPoint
 from roost.core.secrets import Secrets
 from roost.hooks.models import REASON_CHARS, HookReport
 from roost.hooks.runner import Hooks
@@ -256,6 +266,25 @@ def test_after_a_session_there_is_nothing_to_answer(tmp_path: Path) -> None:
     assert "exit code 2" in report.warnings[0]
     told = json.loads((tmp_path / "told").read_text())
     assert (told["on"], told["outcome"], told["error"]) == ("session.post", "error", "overload")
+
+
+def test_a_command_can_keep_a_step_from_being_taken_and_says_nothing_to_one_that_was(
+    tmp_path: Path,
+) -> None:
+    def at(on: HookPoint, text: str) -> HookReport:
+        where = place(tmp_path, commands={"mine": command(on, text)})
+        if on == "step.pre":
+            return asked(where, lambda h: h.step_pre(step_pre(step=4)))
+        return asked(where, lambda h: h.step_post(step_post(tools=("bash",))))
+
+    assert at("step.pre", "cat > told").refusal == ""
+    assert json.loads((tmp_path / "told").read_text())["step"] == 4
+    assert at("step.pre", "echo enough >&2; exit 2").refusal == "enough"
+    assert at("step.post", "cat > told").warnings == ()
+    assert json.loads((tmp_path / "told").read_text())["tools"] == ["bash"]
+    late = at("step.post", """echo '{"cancel": true, "reason": "r"}'""")
+    assert (late.refusal, "cancel, which has no meaning" in late.warnings[0]) == ("", True)
+    assert "exit code 2" in at("step.post", "exit 2").warnings[0]
 
 
 @pytest.mark.parametrize("iteration", [0, 2, 3, 4])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hook_stage import asked, post_stop, pre_stop, session_post, session_pre
+from hook_stage import asked, post_stop, pre_stop, session_post, session_pre, step_post, step_pre
 
 import roost.hooks.models as models
 from roost.config.load import Place, load
@@ -74,7 +74,10 @@ def test_the_plugin_asks_and_cancels(repository: HookPlace) -> None:
 
 
 def test_every_field_and_every_built_in_agent_is_listed() -> None:
-    told: tuple[Any, ...] = (pre_stop(), post_stop(), session_pre(), session_post())
+    told: tuple[Any, ...] = (
+        *(pre_stop(), post_stop(), session_pre()),
+        *(session_post(), step_pre(), step_post()),
+    )
     for field in {field for one in told for field in one.__struct_fields__}:
         assert f"`{field}`" in PAGE
     for name in BUILT_IN_AGENTS:

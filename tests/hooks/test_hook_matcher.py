@@ -59,8 +59,8 @@ def test_a_matcher_finds_its_actors(
     assert applies(given_matcher, "actor.pre_stop", agent, mode) is expected
 
 
-@pytest.mark.parametrize("on", ["session.pre", "session.post"])
-def test_around_a_session_a_hook_without_matcher_is_for_everybody(on: HookPoint) -> None:
+@pytest.mark.parametrize("on", ["session.pre", "session.post", "step.pre", "step.post"])
+def test_around_turns_and_steps_a_hook_without_matcher_is_for_everybody(on: HookPoint) -> None:
     assert applies(None, on, "build", "main")
     assert applies(None, on, "reviewer", "peer")
     assert not applies(Matcher(agent=("reviewer",)), on, "build", "main")

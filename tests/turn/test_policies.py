@@ -261,6 +261,13 @@ def test_a_turn_that_hooks_refuse_does_not_begin() -> None:
     assert ended.error.message == "A hook keeps the turn back: not today"
 
 
+def test_a_turn_that_hooks_stop_takes_no_further_step() -> None:
+    ended = verdict(msgspec.structs.replace(facts(refusal="enough"), steps=2))
+    assert isinstance(ended, Stop)
+    assert ended.error is not None
+    assert ended.error.message == "A hook stops the turn: enough"
+
+
 def test_what_is_due_at_the_end_of_a_turn_stands_in_its_stop() -> None:
     good = after(step(words("done")), gated=True, review=Review(finalize=True))
     assert verdict(good) == Stop("success", gated=True, finalize=True)

@@ -70,7 +70,7 @@ class HookAsked(
     name: str
     seconds: float
     answer: Literal["", "continue", "cancel"] = ""
-    """What it wants: that the actor goes on, that the turn does not begin; empty: nothing."""
+    """What it wants: that the actor goes on, that turn or step do not begin; empty: nothing."""
     words: str = ""
     """Why, or why it gave no answer."""
     failed: bool = False

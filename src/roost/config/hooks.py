@@ -5,7 +5,9 @@ from typing import Annotated, Final, Literal, get_args
 
 from msgspec import Meta, Struct
 
-HookPoint = Literal["actor.pre_stop", "actor.post_stop", "session.pre", "session.post"]
+HookPoint = Literal[
+    "actor.pre_stop", "actor.post_stop", "session.pre", "session.post", "step.pre", "step.post"
+]
 HOOK_POINTS: Final[tuple[HookPoint, ...]] = get_args(HookPoint)
 HOOK_SECONDS: Final = 60.0
 """What one run of a hook may take unless it says otherwise."""
@@ -48,7 +50,7 @@ class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
     command: str | tuple[str, ...]
     """A line for the shell, or a program with its arguments."""
     matcher: Matcher | None = None
-    """None: every agent that is not built in; at `session.pre` and `session.post` every agent."""
+    """None: every agent; at `actor.*` every agent that is not built in."""
     timeout: Seconds = HOOK_SECONDS
     """Seconds; then the program and all that it started are killed."""
     env: dict[str, str] = {}

@@ -10,7 +10,9 @@ from roost.core.text import clean, cut
 from roost.hooks.models import REASON_CHARS, Answer, Cancel, Continue, HookFailedError
 
 GO_ON: Final = 2
-"""The exit code that sends an actor on, or keeps a turn from beginning."""
+"""The exit code that sends an actor on, or keeps a turn or a step from beginning."""
+_BEFORE: Final = ("session.pre", "step.pre")
+_AFTER: Final = ("session.post", "step.post")
 _COMPLAINT: Final = 500
 
 
@@ -29,9 +31,9 @@ def command_answer(on: HookPoint, code: int, output: str, errors: str) -> Answer
     """
     if code == 0:
         return checked(on, _printed(output.strip()))
-    if code == GO_ON and on != "session.post":
+    if code == GO_ON and on not in _AFTER:
         reason = errors.strip() or output.strip()
-        return checked(on, Cancel(reason) if on == "session.pre" else Continue(reason))
+        return checked(on, Cancel(reason) if on in _BEFORE else Continue(reason))
     ended = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
     complaint = errors.strip() or output.strip()
     if len(complaint) > _COMPLAINT:
@@ -66,7 +68,7 @@ def checked(on: HookPoint, answer: object) -> Answer:
             return None
         case Continue(reason) if on.startswith("actor."):
             return Continue(_reason(reason))
-        case Cancel(reason) if on == "session.pre":
+        case Cancel(reason) if on in _BEFORE:
             return Cancel(_reason(reason))
         case Continue() | Cancel():
             what = type(answer).__name__.lower()

@@ -72,7 +72,28 @@ class SessionPost(_Input, frozen=True, kw_only=True, tag_field="on", tag="sessio
     """The message that holds `final_text`."""
 
 
-HookInput = PreStop | PostStop | SessionPre | SessionPost
+class StepPre(_Input, frozen=True, kw_only=True, tag_field="on", tag="step.pre"):
+    """The model is about to be called for a step."""
+
+    step: int
+    """Its number in the turn, from 1."""
+
+
+class StepPost(_Input, frozen=True, kw_only=True, tag_field="on", tag="step.post"):
+    """A step was taken and is stored: the model has spoken, its tools have run."""
+
+    step: int
+    """Its number in the turn, from 1."""
+    message_id: str
+    outcome: Literal["completed", "error"]
+    error: str | None = None
+    text: str = ""
+    """What the model said in it."""
+    tools: tuple[str, ...] = ()
+    """The tools that it called, in order."""
+
+
+HookInput = PreStop | PostStop | SessionPre | SessionPost | StepPre | StepPost
 
 
 class Continue(Struct, frozen=True):
@@ -82,7 +103,7 @@ class Continue(Struct, frozen=True):
 
 
 class Cancel(Struct, frozen=True):
-    """The turn is not to begin. For `session.pre`."""
+    """The turn is not to begin, or not to take another step. For `session.pre` and `step.pre`."""
 
     reason: str
 
@@ -100,7 +121,7 @@ class Hook(Struct, frozen=True, kw_only=True):
     name: str = ""
     """Empty: the name of the function."""
     matcher: Matcher | None = None
-    """None: every agent that is not built in; at `session.pre` and `session.post` every agent."""
+    """None: every agent; at `actor.*` every agent that is not built in."""
     timeout: float = HOOK_SECONDS
     """Seconds; after that nobody waits for it any more."""
 
@@ -153,7 +174,7 @@ class HookReport(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str:
-        """Why the turn must not begin; empty when it may."""
+        """Why the turn must not begin or go on; empty when it may."""
         return _joined(
             tuple(
                 (one.name, one.answer.reason) for one in self.runs if isinstance(one.answer, Cancel)

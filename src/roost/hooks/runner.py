@@ -34,6 +34,8 @@ from roost.hooks.models import (
     PreStop,
     SessionPost,
     SessionPre,
+    StepPost,
+    StepPre,
 )
 
 logger = logging.getLogger(__name__)
@@ -134,6 +136,14 @@ class Hooks:
     async def session_post(self, given: SessionPost) -> HookReport:
         """Tell that a turn is over. Whoever ran the turn does it, at most once."""
         return await self._asked("session.post", given)
+
+    async def step_pre(self, given: StepPre) -> HookReport:
+        """Ask before the model is called; `refusal` of the report ends the turn."""
+        return await self._asked("step.pre", given)
+
+    async def step_post(self, given: StepPost) -> HookReport:
+        """Tell of a step that was taken."""
+        return await self._asked("step.post", given)
 
     async def _asked(self, on: HookPoint, given: HookInput, *, held: bool = False) -> HookReport:
         hooks = await self._applying(on, given.agent, given.mode)

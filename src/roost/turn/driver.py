@@ -15,7 +15,14 @@ from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early, spen
 from roost.turn.by_hand import run_commands
 from roost.turn.decisions import decided
 from roost.turn.ensemble import take_step
-from roost.turn.hooking import LAST_SECONDS, after_delivery, refusal, tell_the_end
+from roost.turn.hooking import (
+    LAST_SECONDS,
+    after_delivery,
+    after_step,
+    before_step,
+    refusal,
+    tell_the_end,
+)
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
 from roost.turn.models import Action, Facts, Sample, Stop, Wait
@@ -162,6 +169,9 @@ async def _drive(world: World, memory: Memory) -> Settled:
                     return begun
                 facts = begun
                 continue
+            facts = await before_step(world, memory, facts)
+            action = verdict(facts)
+        if isinstance(action, Sample):
             _keep(memory, facts, action)
             if action.spend:
                 await spend(world, memory, action.spend)
@@ -172,6 +182,7 @@ async def _drive(world: World, memory: Memory) -> Settled:
                 continue
             facts = facts.after(step.outcome, tools=plan.request.tools, wait_until=step.wait_until)
             action = verdict(facts)
+            step = await after_step(world, memory, facts, step, action)
         if isinstance(action, Stop) and action.outcome == "success":
             facts, step = await review(world, memory, facts, step)
             action = verdict(facts)

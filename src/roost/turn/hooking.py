@@ -22,14 +22,19 @@ from roost.hooks.models import (
     PreStop,
     SessionPost,
     SessionPre,
+    StepPost,
+    StepPre,
 )
 from roost.inbox import store as inbox
-from roost.sessions.parts import TextPart
+from roost.sessions.models import AssistantInfo
+from roost.sessions.parts import TextPart, ToolPart
+from roost.turn.apply import store_step
 from roost.turn.classes import spoken
 from roost.turn.hands import lent
 from roost.turn.memory import Memory
-from roost.turn.models import Delivered, Facts
+from roost.turn.models import Action, Delivered, Facts, Overflow, Sample, Stop
 from roost.turn.policies.hooks import BUDGET, POST_BUDGET
+from roost.turn.sampler import Step
 from roost.turn.world import World
 
 LAST_SECONDS: Final = 5.0
@@ -51,6 +56,47 @@ async def refusal(world: World, memory: Memory) -> str:
     report = await world.hooks.session_pre(SessionPre(**_who(memory, agent)))
     await _tell(world, memory, report)
     return report.refusal
+
+
+async def before_step(world: World, memory: Memory, facts: Facts) -> Facts:
+    """The facts once hooks were asked about the step that is due."""
+    agent, mode = _agent(world, memory), memory.claim.actor.mode
+    if not await world.hooks.wants("step.pre", agent.name, mode):
+        return facts
+    given = StepPre(**_who(memory, agent), step=facts.steps + 1)
+    report = await world.hooks.step_pre(given)
+    await _tell(world, memory, report)
+    return msgspec.structs.replace(facts, refusal=report.refusal)
+
+
+async def after_step(
+    world: World, memory: Memory, facts: Facts, step: Step, action: Action
+) -> Step | None:
+    """Tell hooks of `step`, from which `action` follows.
+
+    They may take a while, so it is stored before and does not come back, unless nothing in it could
+    be lost.
+    """
+    agent, mode = _agent(world, memory), memory.claim.actor.mode
+    if not await world.hooks.wants("step.post", agent.name, mode):
+        return step
+    is_empty = isinstance(step.outcome, Overflow)
+    if not is_empty:
+        # What another action does to the step or uses of a budget is stored with that action.
+        await store_step(world, memory, step, action if isinstance(action, Stop) else Sample())
+    message = step.outcome.message
+    error = message.info.error if isinstance(message.info, AssistantInfo) else None
+    given = StepPost(
+        **_who(memory, agent),
+        step=facts.steps,
+        message_id=message.info.id,
+        outcome="error" if error else "completed",
+        error=error.message if error else None,
+        text=spoken(message),
+        tools=tuple(part.tool for part in message.parts if isinstance(part, ToolPart)),
+    )
+    await _tell(world, memory, await world.hooks.step_post(given))
+    return step if is_empty else None
 
 
 async def objections(world: World, memory: Memory, facts: Facts) -> tuple[str, ...]:

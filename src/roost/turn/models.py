@@ -111,7 +111,7 @@ class Facts(Struct, frozen=True, kw_only=True, dict=True):
     gated: bool = False
     """The actor owes its parent a report and ended tasks."""
     refusal: str = ""
-    """Why hooks want the turn not to begin; empty if they do not."""
+    """Why hooks want the turn not to begin, or not to go on; empty if they do not."""
     review: Review | None = None
     """What was gathered once everything else spoke for a good end; None before."""
     delivered: Delivered | None = None

@@ -16,10 +16,11 @@ POST_LIMIT: Final = POST_STOP_LIMIT
 
 
 def admit(facts: Facts) -> Action | None:
-    """Stop a turn that hooks do not let begin."""
+    """Stop a turn that hooks do not let begin, or take another step."""
     if not facts.refusal:
         return None
-    words = f"A hook keeps the turn back: {facts.refusal}"
+    what = "stops the turn" if facts.steps else "keeps the turn back"
+    words = f"A hook {what}: {facts.refusal}"
     return Stop("failure", MessageError("HookError", {"message": words}))
 
 
@@ -47,7 +48,7 @@ def judge(facts: Facts) -> Action | None:
 
 ADMIT: Final = Policy(
     name="hooks: begin",
-    looks_at="a hook that refuses the turn",
+    looks_at="a hook that refuses the turn, or its next step",
     answers="stop with its reason",
     judge=admit,
 )
