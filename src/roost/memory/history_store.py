@@ -12,14 +12,11 @@ from typing import Final
 from msgspec import Struct
 
 from roost.db.transaction import Reader, Transaction
-from roost.memory.index import match_words
 from roost.memory.tokens import tokens
+from roost.memory.weigh import weighed
 
 UNFINISHED: Final = -1
 """The count of passages of a message that still grows."""
-COMMON: Final = 6_000
-"""Passages that the rarer words of a query may hold before the more common ones are left out: they
-would tell little, and cost much."""
 _MARK: Final = 5
 """Bytes of a mark."""
 _STATE: Final = ("high", "low", "kinds", "sessions", "sum", "gone", "last")
@@ -208,41 +205,23 @@ def forget_sessions(tx: Transaction, there: set[str]) -> int:
 
 def search(db: Reader, words: Sequence[str], filters: Filters, limit: int) -> list[FoundPassage]:
     """At most `limit` passages that hold any of `words`, the best first."""
-    telling = _telling(db, words)
-    if not telling:
-        return []
-    rows = db.all(
-        "SELECT p.row, h.mark, h.created, p.seq, p.kind, p.chunk, -t.rank AS score"
-        " FROM history_terms t CROSS JOIN passage p ON p.id = t.rowid"
-        " CROSS JOIN heard h ON h.row = p.row"
-        " WHERE t.history_terms MATCH ? AND h.created >= ? AND h.created <= ?"
-        " ORDER BY t.rank LIMIT ?",
-        (match_words(telling, _facets(filters)), filters.since, filters.until, limit),
-    )
-    return [
-        FoundPassage(
-            row=one["row"],
-            mark=one["mark"],
-            created=one["created"],
-            place=Place(one["seq"], one["kind"], one["chunk"]),
-            score=one["score"],
+    newest = db.one("SELECT max(id) AS id FROM passage")
+    total = (newest["id"] if newest else None) or 0
+    found: list[FoundPassage] = []
+    for number, score in weighed(db, "history", words, _facets(filters), total):
+        row = db.one(
+            "SELECT p.row, h.mark, h.created, p.seq, p.kind, p.chunk FROM passage p"
+            " JOIN heard h ON h.row = p.row"
+            " WHERE p.id = ? AND h.created >= ? AND h.created <= ?",
+            (number, filters.since, filters.until),
         )
-        for one in rows
-    ]
-
-
-def _telling(db: Reader, words: Sequence[str]) -> list[str]:
-    """Those of `words` that are somewhere, the rarest first, as far as they tell enough."""
-    sql = "SELECT doc FROM history_vocabulary WHERE term = ?"
-    found = [(row["doc"], word) for word in words if (row := db.one(sql, (word,)))]
-    kept: list[str] = []
-    total = 0
-    for count, word in sorted(found):
-        total += count
-        if kept and total > COMMON:
+        if row is None:
+            continue  # it is gone, or of another time
+        place = Place(row["seq"], row["kind"], row["chunk"])
+        found.append(FoundPassage(row["row"], row["mark"], row["created"], place, score))
+        if len(found) == limit:
             break
-        kept.append(word)
-    return kept
+    return found
 
 
 def _facets(filters: Filters) -> list[list[str]]:

@@ -44,6 +44,7 @@ _TABLES: Final = (
 )""",
     "CREATE INDEX memory_section_by_file ON memory_section (file_id)",
     f"CREATE VIRTUAL TABLE memory_terms USING {_FTS}",
+    "CREATE VIRTUAL TABLE memory_vocabulary USING fts5vocab(memory_terms, 'row')",
     """CREATE TABLE heard_session (
   no INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE
@@ -187,13 +188,3 @@ def _prepare(connection: sqlite3.Connection) -> bool:
             connection.execute("ROLLBACK")
         raise
     return version in {0, _VERSION}
-
-
-def match_words(words: list[str], facets: list[list[str]]) -> str:
-    """A query of FTS5: any of `words`, and of each group of `facets` any."""
-    groups = [words, *facets]
-    return " AND ".join(f"({' OR '.join(map(_quoted, group))})" for group in groups if group)
-
-
-def _quoted(token: str) -> str:
-    return '"' + token.replace('"', '""') + '"'

@@ -25,6 +25,10 @@ _RECENT: Final = 0.15
 being new."""
 _WORD: Final = 0.1
 """What all the words count where they are so common that the index tells nothing by them."""
+_LONG: Final = 0.5
+_LONGEST: Final = 2_000
+"""How much less the words of a long passage tell than those of a short one, and from how many
+characters on."""
 _HALF_LIFE: Final = 14 * 86_400_000
 """Milliseconds in which being new counts half as much."""
 _QUOTED: Final = re.compile(r'"([^"]{2,})"|“([^”]{2,})”|「([^」]{2,})」')
@@ -99,7 +103,8 @@ def _score(query: Query, candidate: Candidate[T], now: int) -> float:
     text = folded(candidate.text)
     literal = sum(one in text for one in query.literals) / max(1, len(query.literals))
     covered = sum(word in text for word in query.words) / max(1, len(query.words))
-    base = candidate.score + _WORD * covered
+    long = 1 + _LONG * min(len(text), _LONGEST) / _LONGEST
+    base = (candidate.score + _WORD * covered) / long
     recent = 0.5 ** (max(0, now - candidate.created) / _HALF_LIFE)
     return base * (1 + _LITERAL * literal + _COVERED * covered) * (1 + _RECENT * recent)
 

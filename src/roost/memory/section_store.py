@@ -7,10 +7,10 @@ from typing import Final
 from msgspec import Struct
 
 from roost.db.transaction import Reader, Transaction
-from roost.memory.index import match_words
 from roost.memory.layout import Located
 from roost.memory.sections import Section
 from roost.memory.tokens import tokens
+from roost.memory.weigh import weighed
 
 MOST: Final = 200
 """Sections that are looked at for one answer."""
@@ -104,15 +104,20 @@ def search(db: Reader, words: Sequence[str], scopes: Sequence[tuple[str, str]]) 
     the best first.
     """
     facets = [_facet(scope, owner) for scope, owner in scopes]
-    rows = db.all(
-        "SELECT f.path, s.heading, s.line, s.body, f.changed, -t.score AS score FROM ("
-        " SELECT rowid AS id, rank AS score FROM memory_terms WHERE memory_terms MATCH ?"
-        " ORDER BY rank LIMIT ?) t"
-        " JOIN memory_section s ON s.id = t.id JOIN memory_file f ON f.id = s.file_id"
-        " ORDER BY t.score",
-        (match_words(list(words), [facets]), MOST),
+    counted = db.one("SELECT count(*) AS count FROM memory_section")
+    total = counted["count"] if counted else 0
+    best = weighed(db, "memory", words, [facets], total)[:MOST]
+    sql = (
+        "SELECT f.path, s.heading, s.line, s.body, f.changed FROM memory_section s"
+        " JOIN memory_file f ON f.id = s.file_id WHERE s.id = ?"
     )
-    return [Found(*row) for row in rows]
+    found: list[Found] = []
+    for number, score in best:
+        row = db.one(sql, (number,))
+        if row is not None:
+            path, heading, line, body, changed = row
+            found.append(Found(path, heading, line, body, changed, score))
+    return found
 
 
 def _terms(heading: str, body: str, facet: str) -> str:

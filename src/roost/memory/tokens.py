@@ -28,6 +28,7 @@ _CJK: Final = (
 _RUN: Final = re.compile(
     rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W{_CJK}](?:[^\W{_CJK}]|[.\-/:#@+](?=[^\W{_CJK}]))*)"
 )
+_NAME: Final = re.compile(r"\w+")
 _PIECE: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+|[^\WA-Za-z\d_]+")
 _ASCII_WORD: Final = re.compile(r"[a-z]{4,}")
@@ -79,8 +80,9 @@ def _of_word(word: str) -> tuple[str, ...]:
     word = _without_accents(word)
     pieces = _PIECE.findall(word)
     inner = [part for piece in pieces for part in _inner(piece)]
-    several = pieces if len(pieces) > 1 or pieces != [word] else []
-    return tuple(_stem(one.casefold()) for one in (word, *several, *inner) if len(one) <= LONGEST)
+    named = [one for one in _NAME.findall(word) if "_" in one]
+    found = dict.fromkeys((word, *named, *pieces, *inner))
+    return tuple(_stem(one.casefold()) for one in found if len(one) <= LONGEST)
 
 
 def _inner(piece: str) -> list[str]:
