@@ -137,6 +137,13 @@ def test_an_error_in_mid_stream_has_its_kind(dialect: Dialect) -> None:
     assert "it broke" in broken.message
 
 
+def test_an_error_behind_the_end_of_an_answer_is_told_where_the_end_was_one_itself() -> None:
+    broken = error_of(
+        scenario([Text("words"), SaidFinish("error"), Fail("server_error", "it broke")])
+    )
+    assert "it broke" in broken.message
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     ("status", "kind"),

@@ -61,14 +61,27 @@ def _events(parser: EventParser, decoder: Decoder, chunk: bytes, model: Model) -
     except EventTooLargeError:
         raise _unreadable(model, f"sent a piece of more than {MAX_EVENT_BYTES} bytes") from None
     if len(items) == 1:
-        return decoder.feed(items[0].data)
-    return [event for item in items for event in decoder.feed(item.data)]
+        return _fed(decoder, items[0].data)
+    return [event for item in items for event in _fed(decoder, item.data)]
+
+
+def _fed(decoder: Decoder, data: bytes) -> list[StreamEvent]:
+    """What `data` says. Once the model has said why it stopped, an error is just the end."""
+    try:
+        return decoder.feed(data)
+    except ModelError:
+        if not decoder.finished:
+            raise
+        events = decoder.end()
+        if any(isinstance(event, Finish) and event.reason == "error" for event in events):
+            raise
+        return events
 
 
 def _last(parser: EventParser, decoder: Decoder, model: Model) -> list[StreamEvent]:
     """What the end of the bytes brings; an event cut off there is no unreadable one."""
     try:
-        events = [event for item in parser.close() for event in decoder.feed(item.data)]
+        events = [event for item in parser.close() for event in _fed(decoder, item.data)]
     except ModelError as error:
         raise (cut_off(model) if error.kind == "invalid_stream" else error) from error
     return events + decoder.end()
