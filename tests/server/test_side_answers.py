@@ -143,7 +143,7 @@ def test_one_that_is_not_waited_for_is_stopped_and_taken_out(tmp_path: Path, way
         await stage.prompt(session, "go")
         before = await state(stage, session)
         seconds = {"seconds": 0.5} if way == "late" else {}
-        asking = asyncio.create_task(ask(stage, session, **seconds))
+        asking = asyncio.create_task(ask(stage, session, "why?", **seconds))
         await asyncio.to_thread(stage.model.wait_for_barrier, "thinking")
         if way == "late":
             answer = await asking

@@ -110,6 +110,11 @@ class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):
         """Where mail for it goes."""
         return Address(self.session_id, self.actor_id)
 
+    @property
+    def aside(self) -> bool:
+        """It answers a person's question aside: nobody of its session is to notice."""
+        return self.mode == "subagent" and self.parent is None
+
 
 class Budgets(Struct, frozen=True):
     """The named limits of a turn and what was used of them. Kept in the turn's row."""

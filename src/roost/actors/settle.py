@@ -43,7 +43,7 @@ def settle(tx: Transaction, claim: Claim, ending: Ending) -> Settled:
         return "finalizing"
     endings.close(tx, actor, claim.turn.id)
     status = _sleep(tx, actor, ending)
-    if known:
+    if known and not actor.aside:
         sessions.touch(tx, actor.session_id, now_ms())
     return status
 

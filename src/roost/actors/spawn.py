@@ -102,11 +102,6 @@ def spawn_aside(tx: Transaction, brief: Brief, session_id: str) -> Actor:
     return _briefed(tx, None, child, brief)
 
 
-def is_aside(actor: Actor) -> bool:
-    """Whether an actor answers a person's question aside."""
-    return actor.mode == "subagent" and actor.parent is None
-
-
 def _may_spawn(tx: Transaction, parent: Claim) -> Actor:
     limits = parent.limits
     holder = store.check_fence(tx, parent)

@@ -61,6 +61,14 @@ COMMANDS: Final = (
         ("goals",),
     ),
     Command(
+        "btw",
+        "ask something about a session, which goes on as if you had not",
+        options.btw,
+        "roost.cli.btw",
+        notes.BTW,
+        words="question",
+    ),
+    Command(
         "undo",
         "take back the last prompt: what was said, and what was done to files",
         undo,

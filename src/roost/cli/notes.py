@@ -45,6 +45,8 @@ examples:
   git diff | roost run review this change > review.md
   roost run -c "now add a test for it"
   roost run -f design.png -f src/ui "make the page look like this"
+  roost run "compare @src/api.py with @docs/api.md"
+  roost run "/review the last commit"           a command of yours
   roost run --schema bugs.schema.json "find bugs in src/" | jq .bugs
   roost run --yes --goal "make test passes" "fix the parser"
   roost run --format json --time-limit 600 --max-steps 50 "update the changelog"
@@ -117,6 +119,17 @@ examples:
 
 When a turn is about to end well, an independent judge reads what was done and what came of it.
 While it finds the goal not reached, the session goes on, 12 times at most until you speak again."""
+BTW: Final = """\
+examples:
+  roost btw "what is left to do?"
+  roost btw -s ses_dd3f "why did you change the parser?"
+  roost run -c "/btw which tests failed?"
+
+A copy of the conversation answers, which can read files and do nothing else; the session hears
+nothing of it, works on meanwhile, and keeps no trace. The answer goes to stdout, what it cost to
+stderr.
+
+exit codes: 0 answered, 1 it could not be, 2 wrong usage, 124 it took too long, 130 interrupted"""
 RESUMED: Final = """\
 exit codes are those of `roost run --goal`: 0 the goal is met, 1 it cannot be reached or was not
 judged, 3 a limit came first"""

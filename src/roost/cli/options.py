@@ -57,6 +57,7 @@ def run(parser: Parser) -> None:
         metavar="CONDITION",
         help="go on until this is true, as an independent judge sees it",
     )
+    add("--command", metavar="NAME", help="run this command with the prompt as its arguments")
     add(
         "-f",
         "--file",
@@ -227,6 +228,20 @@ def goal(parser: Parser) -> None:
 def _goal_options(parser: Parser) -> None:
     of_session(parser, "of this session (default: the last one of this folder)")
     place(parser, "without -s: of the last session of this folder")
+    formats(parser)
+
+
+def btw(parser: Parser) -> None:
+    """Of `roost btw`."""
+    parser.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
+    of_session(parser, "about this session (default: the last one of this folder)")
+    place(parser, "without -s: about the last session of this folder")
+    parser.add_argument(
+        "--time-limit",
+        type=positive_amount,
+        metavar="SECONDS",
+        help="how long the answer may take (default: 300)",
+    )
     formats(parser)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from roost.actors.models import Actor
-from roost.actors.spawn import is_aside
 from roost.config.paths import home_of
 from roost.context.agents import Agent
 from roost.llm.models import Model
@@ -115,6 +114,6 @@ def _is_reader(actor: Actor) -> bool:
     answers a person aside.
     """
     parent = actor.parent
-    return is_aside(actor) or (
+    return actor.aside or (
         parent is not None and parent.session_id != actor.session_id and not actor.background
     )

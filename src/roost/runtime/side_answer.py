@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from roost.actors import store, turn_store
 from roost.actors.models import Actor, Turn
-from roost.actors.spawn import is_aside, spawn_aside
+from roost.actors.spawn import spawn_aside
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.finishing import make_or_undo, see_through
 from roost.core.text import clean
@@ -46,6 +46,8 @@ class SideAnswer(Struct, frozen=True, rename=wire_name, omit_defaults=True):
     seconds: float
     fault: bool = False
     """It could not answer; `answer` says why."""
+    late: bool = False
+    """It took longer than it may."""
 
 
 async def ask_aside(
@@ -96,7 +98,7 @@ def _checked(question: str) -> str:
 
 def _reader(tx: Transaction, asked: Address, question: str) -> Actor:
     actor = store.get(tx, asked)
-    here = [one for one in store.of_session(tx, asked.session_id) if is_aside(one)]
+    here = [one for one in store.of_session(tx, asked.session_id) if one.aside]
     for one in here:
         if one.status == "idle" and one.turns:  # whoever asked it has died
             readers.take_out(tx, one)
@@ -147,4 +149,5 @@ def _told(db: Reader, reader: Actor, turn: Turn | None, began: float) -> SideAns
         cost=sum(step.cost for step in steps),
         seconds=round(time.monotonic() - began, 3),
         fault=not answered,
+        late=turn is None,
     )

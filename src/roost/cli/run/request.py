@@ -10,7 +10,7 @@ from roost.actors.tree_budgets import COST as TREE_COST
 from roost.cli.folders import working_folder
 from roost.cli.log import Level
 from roost.cli.logs.lines import Format
-from roost.cli.run.prompt import Attachment, read_format
+from roost.cli.run.prompt import Attachment, full_prompt, read_format
 from roost.cli.sessions.naming import named
 from roost.core.errors import NotFoundError, UsageError
 from roost.goals.store import check_condition
@@ -37,6 +37,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     files: list[str] = []
     goal: str | None = None
     """What the session is to reach."""
+    command: str | None = None
+    """The command that the message is for."""
     schema: str | None = None
     """A file with the JSON Schema that the answer must fit."""
     dir: str | None = None
@@ -102,9 +104,16 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             format=read_format(Path(self.schema)) if self.schema is not None else None,
         )
 
-    def words(self, piped: str) -> list[str]:
-        """The words of the prompt beside what is piped in: the goal where there are no others."""
-        return [self.goal] if self.goal and not self.message and not piped.strip() else self.message
+    def said(self, piped: str) -> str:
+        """What the user says, with what is piped in; a goal says it where nothing else does.
+
+        Raises `UsageError` when that is nothing.
+        """
+        nothing = not self.message and not piped.strip()
+        if self.command is None:
+            return full_prompt([self.goal] if self.goal and nothing else self.message, piped)
+        behind = "" if nothing else full_prompt(self.message, piped)
+        return f"/{self.command.removeprefix('/')} {behind}".rstrip()
 
     def _goal_in(self, text: str) -> tuple[str, str | None]:
         """The words of the prompt, and the goal that they or `--goal` give."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
+from roost.cli.btw import in_a_run
 from roost.cli.failures import tell
 from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
@@ -19,10 +20,11 @@ from roost.cli.run.follow import Followed, Follower
 from roost.cli.run.goals import clear_goal
 from roost.cli.run.last_words import LastWords
 from roost.cli.run.outcome import Ended
-from roost.cli.run.prompt import PipedInput, full_prompt
+from roost.cli.run.prompt import PipedInput
 from roost.cli.run.request import RunOptions, open_session
 from roost.cli.run.screens import JsonScreen, Screen, TextScreen
 from roost.cli.run.sightings import Judged, Piece, Sighting, Warned
+from roost.cli.run.spoken import slash_in, spoken
 from roost.cli.run.stopping import Stop, stopping
 from roost.cli.secrets import secrets_in, secrets_of
 from roost.cli.storage import tell_notes
@@ -32,6 +34,7 @@ from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
 from roost.inbox.models import Address
 from roost.llm.models import Model
+from roost.runtime import side_command
 from roost.runtime.goal_command import ClearGoal, goal_command
 from roost.runtime.goals import goal_since, taken_up
 from roost.runtime.models import FileInput, PromptInput
@@ -70,7 +73,10 @@ def work(given: dict[str, Any], piped: PipedInput) -> int:
 def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     options.check()
     environ = dict(os.environ)
-    text = full_prompt(options.words(piped.text()), piped.text())
+    text = options.said(piped.text())
+    slash = slash_in(text)
+    if slash is not None and slash.name == side_command.NAME:
+        return in_a_run(msgspec.structs.asdict(options), slash.arguments)
     if isinstance(goal_command(text), ClearGoal):
         return clear_goal(options)
     prompt = options.prompt(text)
@@ -149,6 +155,9 @@ async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptI
     screen = begun.last.screen
     assert screen is not None
     notes = await _notes(runtime, session, begun)
+    said = await spoken(runtime, session.id, begun.prompt, begun.options)
+    begun = msgspec.structs.replace(begun, prompt=said.prompt)
+    notes += said.notes
     try:
         name, model = await _model(runtime, session, begun)
     except RoostError as error:
