@@ -10,12 +10,14 @@ from court import GAP
 from household import Household
 from invariants import assert_sound
 from test_actor_hooks import hook
-from test_policy_restarts import Case, Child, through_a_kill
+from test_policy_restarts import CASES, Case, Child, through_a_kill
 from test_try_best import failing, no_progress
 
-from roost.turn.policies import cancel, hooks, limits, try_best
+from roost.actors import tree_budgets
+from roost.turn.policies import cancel, goal, hooks, limits, try_best
+from roost.turn.verdict import POLICIES
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Said, Stall, reply
+from scripted_model.scenario import Call, Reply, Said, Stall, Usage, reply
 
 pytestmark = pytest.mark.scenario
 STEPS = 3
@@ -23,6 +25,35 @@ STEPS = 3
 
 def used(row: Any) -> dict[str, float]:
     return msgspec.json.decode(row["budgets"])["used"]
+
+
+def test_every_budget_of_a_policy_is_tried_with_a_kill() -> None:
+    """A new one needs a case in `test_policy_restarts` or a test here."""
+    here = {limits.REPORT, cancel.BUDGET, hooks.POST_BUDGET, try_best.REMINDERS, goal.BUDGET}
+    at_the_end = {try_best.PAUSES}
+    known = {one.name for policy in POLICIES for one in policy.allowances}
+    assert known == {case.budget for case in CASES} - {limits.STEPS} | here | at_the_end
+
+
+@pytest.mark.parametrize("limit", [limits.TOKENS, tree_budgets.TOKENS])
+def test_what_was_used_before_a_kill_counts_towards_the_limits_of_tokens(
+    chat_house: Household, limit: str
+) -> None:
+    house = chat_house
+    house.config["permission"] = "allow"
+    house.config["limits"][limit] = 100_000
+
+    def says(number: int) -> Said:
+        return [Call("bash", {"command": f"true {number}"}), Usage(input=20_000, output=0)]
+
+    child = Child(Case(limit, 100_000, says, None), silent_at=3)
+    killed, last = through_a_kill(house, child, lambda: child.asked > 3)
+    assert killed["outcome"] == "interrupted"
+    assert msgspec.json.decode(last["error"])["name"] == "LimitError"
+    (row,) = house.rows("SELECT sum(tokens) AS all_of_it FROM turn WHERE actor_id != 'main'")
+    assert 80_000 <= row["all_of_it"] <= 120_000
+    assert child.asked <= 5 + 1 + 1
+    assert_sound(house)
 
 
 def test_a_last_word_at_a_limit_that_a_kill_cut_off_is_not_asked_for_again(

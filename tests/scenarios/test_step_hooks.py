@@ -31,6 +31,7 @@ def test_each_step_is_told_before_and_after_with_what_it_said_and_called(
     assert (told["outcome"], told["text"], told["tools"]) == ("completed", "I look.", ["bash"])
     ids = [row["id"] for row in chat_house.rows("SELECT id FROM message WHERE role = 'assistant'")]
     assert sorted(one["message_id"] for one in said(after)) == sorted(ids)
+    assert kept(chat_house) == []
     assert_sound(chat_house)
 
 
@@ -47,8 +48,17 @@ def test_a_hook_that_refuses_a_step_ends_the_turn_before_the_model_is_asked(
     assert notice["notice"] == "failed"
     assert "A hook stops the turn: enough" in notice["error"]
     assert len(cast.heard["smith"]) == 1
+    assert [(one["on"], one["answer"], one["words"]) for one in kept(chat_house)] == [
+        ("step.pre", "cancel", "enough")
+    ]
     assert (chat_house.project / "made").exists()
     assert_sound(chat_house)
+
+
+def kept(house: Household) -> list[dict[str, Any]]:
+    """What is kept of hooks around steps."""
+    facts = [json.loads(row["data"]) for row in house.rows("SELECT data FROM turn_trace")]
+    return [fact for fact in facts if str(fact.get("on", "")).startswith("step.")]
 
 
 FAULTY: dict[str, Any] = {

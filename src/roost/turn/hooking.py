@@ -237,7 +237,10 @@ def _asked(memory: Memory) -> str:
 
 
 async def _tell(world: World, memory: Memory, report: HookReport) -> None:
-    """Let clients see which hooks ran and what they said."""
+    """Let clients see which hooks ran and what they said.
+
+    Of what is kept for later, hooks that have nothing to say to a step take no room.
+    """
     if not report.runs and not report.warnings:
         return
     address = memory.claim.address
@@ -250,7 +253,9 @@ async def _tell(world: World, memory: Memory, report: HookReport) -> None:
         "warnings": report.warnings,
     }
     event = Event("hook.executed", about, session_id=address.session_id)
-    kept = tuple(_fact(report, run) for run in report.runs)
+    is_seldom = report.on not in ("step.pre", "step.post")
+    runs = (run for run in report.runs if is_seldom or run.answer or run.error)
+    kept = tuple(_fact(report, run) for run in runs)
 
     def tell(tx: Transaction) -> None:
         keep(tx, memory.claim.turn.id, kept)
