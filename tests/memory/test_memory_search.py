@@ -57,7 +57,7 @@ def test_sections_are_found_not_files(shelf: Shelf) -> None:
     shelf.put("project/MEMORY.md", "# P\n\n## Ports\n\nuse 8080\n\n## Style\n\ntabs\n")
     (hit,) = shelf.find("8080")
     assert (hit.found.heading, hit.found.line) == ("Ports", 3)
-    assert hit.hit.snippet.marked() == "## Ports use «8080»"
+    assert hit.hit.snippet.marked() == "use «8080»"
     assert shelf.find("Style")[0].found.text == "## Style\n\ntabs\n"
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from roost.cli import notes, options
 from roost.cli.arguments import Argue, log_options, sentence
 from roost.cli.logs.options import log
+from roost.cli.memory.options import HISTORY, MEMORY, history, memory
 from roost.cli.parser import Parser
 from roost.cli.trace.options import trace
 from roost.cli.undo.options import REDO, UNDO, redo, undo
@@ -111,6 +112,20 @@ COMMANDS: Final = (
         "roost.cli.trace.command",
         notes.TRACE,
         ("turn",),
+    ),
+    Command(
+        "memory",
+        "list, show, search and edit what is remembered",
+        memory,
+        "roost.cli.memory.command",
+        MEMORY,
+    ),
+    Command(
+        "history",
+        "find what was said and done in sessions",
+        history,
+        "roost.cli.memory.history",
+        HISTORY,
     ),
     Command(
         "log",

@@ -76,6 +76,8 @@ class Hit(Struct, Generic[T], frozen=True):
     of: T
     score: float
     snippet: Snippet
+    words: frozenset[str]
+    """What was looked for."""
 
 
 def query_of(text: str) -> Query:
@@ -96,7 +98,7 @@ def ranked(
     top = scored[0][0] if scored else 0.0
     kept = [pair for at, pair in enumerate(scored) if not at or pair[0] >= floor * top]
     wanted = frozenset(query.words)
-    return [Hit(one.of, score, snippet(one.text, wanted)) for score, one in kept[:limit]]
+    return [Hit(one.of, score, snippet(one.text, wanted), wanted) for score, one in kept[:limit]]
 
 
 def _score(query: Query, candidate: Candidate[T], now: int) -> float:

@@ -10,7 +10,7 @@ from roost.core.clock import now_ms
 from roost.memory import section_store as store
 from roost.memory.index import Index
 from roost.memory.layout import Layout, Located, Scope, Whose
-from roost.memory.rank import Candidate, Hit, query_of, ranked
+from roost.memory.rank import Candidate, Hit, query_of, ranked, snippet
 from roost.memory.reconcile import Owned, reconcile
 from roost.memory.section_store import Found
 
@@ -44,7 +44,7 @@ def search(
     found = index.read(lambda db: store.search(db, query.words, within))
     candidates = [Candidate(one, one.score, one.text, one.changed) for one in found]
     hits = ranked(query, candidates, now_ms(), min(limit, MOST))
-    return [MemoryHit(_located(layout, one.of, whose), one.of, one) for one in hits]
+    return [MemoryHit(_located(layout, one.of, whose), one.of, _below_heading(one)) for one in hits]
 
 
 def scopes_of(layout: Layout, whose: Whose, reach: Reach) -> list[Owned]:
@@ -65,6 +65,12 @@ def _with_gone(index: Index, scopes: Sequence[Owned], reach: Reach) -> list[Owne
         for owner in index.read(lambda db, scope=scope: store.owners(db, scope))
     ]
     return list(dict.fromkeys([*scopes, *known]))
+
+
+def _below_heading(hit: Hit[Found]) -> Hit[Found]:
+    """`hit` with a snippet of what stands below the heading, which is shown beside it."""
+    body = hit.of.text.partition("\n")[2] if hit.of.heading else ""
+    return Hit(hit.of, hit.score, snippet(body, hit.words), hit.words) if body.strip() else hit
 
 
 def _located(layout: Layout, found: Found, whose: Whose) -> Located:

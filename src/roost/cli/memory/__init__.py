@@ -1,0 +1,1 @@
+"""`roost memory` and `roost history`."""
