@@ -14,6 +14,7 @@ from roost.client.client import Client
 from roost.client.models import RESYNC, ServerEvent, ServerPlace
 from roost.core.errors import DeniedError
 from roost.events.types import Event
+from roost.server.models import ServerSettings
 from scripted_model.scenario import Barrier, scenario, step
 
 SILENCE = 0.4
@@ -166,6 +167,12 @@ def test_silence_is_taken_for_a_lost_connection(
             await heard.stop()
 
     asyncio.run(run())
+
+
+def test_a_client_bears_the_loss_of_two_heartbeats_of_ten_seconds() -> None:
+    heartbeat = ServerSettings(directories=()).heartbeat
+    assert heartbeat <= 10
+    assert 2 * heartbeat < connections.ANSWER_SECONDS <= 3 * heartbeat
 
 
 def test_a_server_that_comes_back_is_found_again_and_read_again(tmp_path: Path) -> None:
