@@ -206,3 +206,28 @@ def test_the_command_is_listed_for_clients_that_complete_it(tmp_path: Path) -> N
         assert listed[0]["hints"] == ["$ARGUMENTS"]
 
     on_server(tmp_path, Court([], []), check, config=config)
+
+
+@pytest.mark.parametrize("words", ["show", "status", " SHOW "])
+def test_a_goal_is_shown_and_given_while_the_session_works(tmp_path: Path, words: str) -> None:
+    court = Court([[Text("At work."), Barrier("work")], "Now it holds."], [GAP, MET])
+
+    async def check(stage: Served, client: Client) -> None:
+        session = await stage.session()
+        assert text_of(await command(stage, session, words)) == "This session has no goal."
+        working = asyncio.create_task(stage.prompt(session, "go"))
+        await asyncio.to_thread(stage.model.wait_for_barrier, "work")
+        path = f"/session/{session}/command?busy=refuse"
+        given = {"command": "goal", "arguments": "the tests pass"}
+        answer = (await stage.http.post(path, json=given)).json()
+        assert text_of(answer) == "The turn at work will be judged by the goal: the tests pass"
+        told = text_of(await command(stage, session, words))
+        assert told == "The goal is active: the tests pass"
+        assert len(await stage.texts(session)) == 2
+        stage.model.release("work")
+        assert text_of((await working).json()) == "Now it holds."
+        told = text_of(await command(stage, session, words))
+        assert told.startswith("The goal is met, sent on 1 of 12 times: the tests pass\n")
+        assert (await client.goal(session)).goal is not None
+
+    on_server(tmp_path, court, check)

@@ -16,6 +16,7 @@ TEMPLATE: Final = "$ARGUMENTS"
 _COMMAND: Final = re.compile(rf"\s*/{NAME}(?:\s+(?P<arguments>.*))?\s*\Z", re.DOTALL)
 _CLEAR: Final = frozenset({"", "clear", "reset"})
 _RESUME: Final = "resume"
+_SHOW: Final = frozenset({"show", "status"})
 _SHOWN: Final = 600
 """Characters of a condition that are repeated."""
 
@@ -34,7 +35,11 @@ class ResumeGoal(Struct, frozen=True):
     """Go on with the goal there is."""
 
 
-GoalCommand = SetGoal | ClearGoal | ResumeGoal
+class ShowGoal(Struct, frozen=True):
+    """Tell the goal and how it stands."""
+
+
+GoalCommand = SetGoal | ClearGoal | ResumeGoal | ShowGoal
 
 
 def goal_command(text: str) -> GoalCommand | None:
@@ -48,7 +53,18 @@ def read_arguments(arguments: str) -> GoalCommand:
     words = arguments.strip()
     if words.lower() in _CLEAR:
         return ClearGoal()
+    if words.lower() in _SHOW:
+        return ShowGoal()
     return ResumeGoal() if words.lower() == _RESUME else SetGoal(words)
+
+
+def how_it_stands(goal: Goal | None) -> str:
+    """What a person is told who asks for the goal."""
+    if goal is None or goal.state == "cleared":
+        return "This session has no goal."
+    reason = f"\nWhat was said of it last: {goal.reason}" if goal.reason else ""
+    sent_on = f", sent on {goal.reentries} of {goal.most} times" if goal.reentries else ""
+    return f"The goal is {goal.state}{sent_on}: {goal.condition}{reason}"
 
 
 def going_on(goal: Goal) -> str:

@@ -44,9 +44,20 @@ def goal_since(db: Reader, session_id: str, message_id: str) -> Goal | None:
     return goal if goal.state == "active" or goal.updated >= asked else None
 
 
-async def set_goal(runtime: Runtime, session_id: str, condition: str) -> Goal:
-    """Let the turns of a session be judged by `condition`. Raises `UsageError`."""
-    return await runtime.database.write(lambda tx: goals.set_goal(tx, session_id, condition))
+async def set_goal(
+    runtime: Runtime, session_id: str, condition: str, news: tuple[Event, ...] = ()
+) -> Goal:
+    """Let the turns of a session be judged by `condition`. Raises `UsageError`.
+
+    `news` is told with the commit.
+    """
+
+    def give(tx: Transaction) -> Goal:
+        for event in news:
+            tx.emit(event)
+        return goals.set_goal(tx, session_id, condition)
+
+    return await runtime.database.write(give)
 
 
 async def clear_goal(

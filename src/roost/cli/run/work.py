@@ -17,7 +17,7 @@ from roost.cli.failures import tell
 from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
 from roost.cli.run.follow import Followed, Follower
-from roost.cli.run.goals import clear_goal
+from roost.cli.run.goals import of_its_goal
 from roost.cli.run.last_words import LastWords
 from roost.cli.run.outcome import Ended
 from roost.cli.run.prompt import PipedInput
@@ -35,7 +35,7 @@ from roost.core.errors import RoostError
 from roost.inbox.models import Address
 from roost.llm.models import Model
 from roost.runtime import side_command
-from roost.runtime.goal_command import ClearGoal, goal_command
+from roost.runtime.goal_command import ClearGoal, ShowGoal, goal_command
 from roost.runtime.goals import goal_since, taken_up
 from roost.runtime.models import FileInput, PromptInput
 from roost.runtime.runtime import Runtime
@@ -77,8 +77,13 @@ def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     slash = slash_in(text)
     if slash is not None and slash.name == side_command.NAME:
         return in_a_run(msgspec.structs.asdict(options), slash.arguments)
-    if isinstance(goal_command(text), ClearGoal):
-        return clear_goal(options)
+    match goal_command(text):
+        case ClearGoal():
+            return of_its_goal(options, "clear")
+        case ShowGoal():
+            return of_its_goal(options, "show")
+        case _:
+            pass
     prompt = options.prompt(text)
     directory = options.directory
     paths = roost_paths(environ)

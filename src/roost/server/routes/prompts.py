@@ -10,7 +10,7 @@ from roost.core.ids import new_id
 from roost.events.types import Event
 from roost.runtime import goal_command, goals, side_command
 from roost.runtime.commands import command_prompt, model_name
-from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal
+from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal, ShowGoal
 from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
 from roost.server.commands import CommandBody, command_call
@@ -123,13 +123,19 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
 async def _goal(
     call: Call[PromptQuery, CommandBody], meant: Slice, body: CommandBody
 ) -> PromptAnswer:
-    """`/goal`: with a condition or to go on it is a prompt; clearing is answered at once."""
+    """`/goal`: with a condition or to go on it is a prompt; what is not is answered at once, by a
+    message that is stored nowhere.
+    """
     runtime, session = call.service.runtime, meant.session
     message_id = body.message_id or new_id("message")
     event = _executed(session, body, message_id)
     match goal_command.read_arguments(body.arguments):
         case ClearGoal():
             return PromptAnswer(call.service, lambda: _cleared(runtime, event, message_id))
+        case ShowGoal():
+            return PromptAnswer(call.service, lambda: _shown(runtime, event, message_id))
+        case SetGoal(condition=condition) if await _is_refused(call, meant):
+            return PromptAnswer(call.service, lambda: _set(runtime, event, message_id, condition))
         case SetGoal(condition=condition):
             given = PromptInput(parts=(TextInput(condition), *body.parts), goal=condition)
         case ResumeGoal():
@@ -167,6 +173,29 @@ def _executed(session: Session, body: CommandBody, message_id: str) -> Event:
         "messageID": message_id,
     }
     return Event("command.executed", properties, session_id=session.id)
+
+
+async def _is_refused(call: Call[PromptQuery, CommandBody], meant: Slice) -> bool:
+    """Whether the session is at work, and no prompt is to wait in it."""
+    if call.query.busy != "refuse" or meant.actor_id is not None:
+        return False
+    return (await call.service.runtime.named(meant.session.id)).status != "idle"
+
+
+async def _set(runtime: Runtime, executed: Event, message_id: str, condition: str) -> MessageView:
+    """Give a session at work a goal, and say nothing to it: the turn at work is judged by it."""
+    session_id = executed.properties["sessionID"]
+    goal = await goals.set_goal(runtime, session_id, condition, (executed,))
+    words = f"The turn at work will be judged by the goal: {goal.condition}"
+    return _unstored(await runtime.named(session_id), message_id, words)
+
+
+async def _shown(runtime: Runtime, executed: Event, message_id: str) -> MessageView:
+    """The goal, for this client's eyes."""
+    session_id = executed.properties["sessionID"]
+    view = await goals.view_goal(runtime, session_id)
+    words = goal_command.how_it_stands(view.goal)
+    return _unstored(await runtime.named(session_id), message_id, words)
 
 
 async def _cleared(runtime: Runtime, executed: Event, message_id: str) -> MessageView:
