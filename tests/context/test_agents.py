@@ -88,10 +88,10 @@ def test_the_config_changes_a_built_in_agent_field_by_field(desk: Desk) -> None:
     found = desk.agents(agent={"plan": {"model": "a/b", "permission": {"bash": "allow"}}})
     plan, usual = found["plan"], desk.agents()["plan"]
     assert plan.model == "a/b"
-    assert plan.remark == "plan"
+    assert plan.plans
     assert plan.permission == usual.permission  # the user's rules stand behind these, not in place
     own = desk.agents(agent={"plan": {"prompt": "Think."}})["plan"]
-    assert (own.prompt, own.remark) == ("Think.", "")
+    assert (own.prompt, own.plans) == ("Think.", True)
 
 
 def test_an_agent_can_be_switched_off_and_a_wrong_name_tells_the_right_ones(desk: Desk) -> None:
@@ -130,8 +130,8 @@ def test_agents_speak_in_their_own_words(desk: Desk) -> None:
     assert prompt(found["build"])[0] == standard
     assert prompt(found["explore"])[0] == prompt_text("explore")
     assert prompt(found["orchestrator"])[0] == prompt_text("orchestrator")
-    for name in ("plan", "general"):
-        blocks = prompt(found[name])
-        assert blocks[:2] == prompt(found["build"])[:2]  # what changes with the agent comes late
-        assert blocks[2:] == (prompt_text(name), "Extra.")
+    assert prompt(found["plan"]) == prompt(found["build"])  # it is told behind the prompt
+    blocks = prompt(found["general"])
+    assert blocks[:2] == prompt(found["build"])[:2]  # what changes with the agent comes late
+    assert blocks[2:] == (prompt_text("general"), "Extra.")
     assert prompt(found["explore"], SMALL)[0] == prompt_text("system_small")

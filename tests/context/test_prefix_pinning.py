@@ -33,7 +33,7 @@ def changed(spec: ToolSpec, **changes: Any) -> ToolSpec:
 def test_a_profile_is_everything_that_was_chosen_and_nothing_that_is_read() -> None:
     others = [
         wanted(model=msgspec.structs.replace(MODEL, id="two")),
-        wanted(agent=Agent(name="plan")),
+        wanted(agent=Agent(name="general", remark="general")),
         wanted(agent=Agent(name="build", prompt="Be brief.")),
         wanted(extra="Speak French."),
         wanted(tools=(READ,)),
@@ -43,6 +43,7 @@ def test_a_profile_is_everything_that_was_chosen_and_nothing_that_is_read() -> N
     assert profile_of(wanted(tools=(BASH, READ))) == profiles[0]
     assert profile_of(wanted(tools=(changed(READ, description="x"), BASH))) == profiles[0]
     assert profile_of(wanted(agent=Agent(name="build", temperature=0.5))) == profiles[0]
+    assert profile_of(wanted(agent=Agent(name="plan", plans=True))) == profiles[0]
 
 
 def test_sets_of_tools_differ_by_name_words_and_schema_and_not_by_order() -> None:

@@ -47,6 +47,9 @@ class Agent(Struct, frozen=True, kw_only=True):
     max_mode: bool | int | None = None
     """Candidates that each of its steps is chosen from; true: as many as the config says; None: as
     the config says."""
+    plans: bool = False
+    """It changes nothing but the plan of its session, nor does anybody whom it starts; no
+    configuration lifts that."""
     completion_gate: bool = False
     """Its turn ends only when its tasks are done, and its last words begin with a status."""
 
@@ -95,7 +98,7 @@ _BUILT_IN: Final = (
         description="Looks and thinks and changes nothing; writes its plan to .roost/plans/.",
         mode="primary",
         native=True,
-        remark="plan",
+        plans=True,
         permission={**_PLANS, **_READ_ONLY_SHELL},
     ),
     Agent(

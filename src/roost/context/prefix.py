@@ -42,11 +42,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 def profile_of(wanted: Wanted) -> str:
-    """What was chosen, as one short word; of the tools their names count."""
+    """What was chosen, as one short word; of the tools their names count, of the agent its words.
+
+    Who switches between two agents that say the same goes on with the same beginning.
+    """
     agent = wanted.agent
     chosen = (
         wanted.model.ref,
-        (agent.name, agent.prompt, agent.page, agent.remark),
+        (agent.prompt, agent.page, agent.remark),
         wanted.extra or "",
         sorted(one.name for one in wanted.tools),
     )

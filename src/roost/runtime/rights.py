@@ -1,24 +1,28 @@
 """What an actor may do: the rules for it and for those above it, and the tools that it sees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from roost.actors.models import Actor
 from roost.config.paths import home_of
 from roost.context.agents import Agent
+from roost.core.errors import DeniedError
 from roost.llm.models import Model
 from roost.permissions.forwarding import ForwardTerms
 from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
+from roost.permissions.read_only import floor, way_out
 from roost.permissions.rules import rules_of
 from roost.runtime.actor_port import spawnable
 from roost.runtime.models import Settings
 from roost.runtime.project import Project
 from roost.runtime.session_port import directable
 from roost.sessions.models import Session
+from roost.sessions.plan_file import plan_file
 from roost.tools.actor import NAME as ACTOR
 from roost.tools.actor import ActorOffer
 from roost.tools.contract import Question, Tool
@@ -51,6 +55,16 @@ class Rules:
             )
         return self._layers[agent.name]
 
+    @property
+    def plan(self) -> str:
+        """The file that the session's actors may write while they plan."""
+        return plan_file(self._session)
+
+    def lineage(self, agent: Agent) -> tuple[tuple[Layer, ...], ...]:
+        """What narrows an actor that runs as `agent`, and everyone whom it starts."""
+        layers = self.layers(agent)
+        return (layers, floor(self.plan, layers)) if agent.plans else (layers,)
+
     def tools(self, agent: Agent, model: Model, spawns: bool) -> Mapping[str, Tool[Any]]:
         """The tools that `agent` may see on `model`, the same ones at each step.
 
@@ -65,6 +79,7 @@ class Rules:
                 actors=self._offer(spawns=spawns),
                 sessions=directable(self._project.agents) if spawns else None,
                 teams=spawns,
+                plans=spawns,
             )
             self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
         return self._tools[key]
@@ -74,38 +89,59 @@ class Rules:
         return ActorOffer(agents=spawnable(self._project.agents) if spawns else {}, style=style)
 
 
+class Above(Struct, frozen=True):
+    """What those above an actor leave it, as they are at this moment."""
+
+    lineage: tuple[tuple[Layer, ...], ...] = ()
+    """The layers of each of them, its parent's first."""
+    plan: str = ""
+    """The plan of the nearest of them that plans; empty if none does."""
+
+
 class Asker:
     """Hands the requests of tools to the gate, under the rules of their session."""
 
     def __init__(
-        self, gate: Gate, session: Session, rules: Rules, above: Sequence[tuple[Layer, ...]]
+        self, gate: Gate, session: Session, rules: Rules, above: Callable[[], Awaitable[Above]]
     ) -> None:
-        """`above`: the layers of the actors above, the parent's first."""
+        """`above` looks at each request: who is above may begin to plan while the actor works."""
         self._gate = gate
         self._session = session
         self._rules = rules
-        self._above = tuple(above)
+        self._above = above
 
-    def _by(self, call: CallPlace) -> Requester:
+    def _by(self, call: CallPlace, above: Above) -> Requester:
+        layers, *floors = self._rules.lineage(call.agent)
         return Requester(
             call.claim,
             call.message_id,
             call.call_id,
             self._session.project_id,
-            self._rules.layers(call.agent),
-            self._above,
+            layers,
+            (*floors, *above.lineage),
             terms=ForwardTerms(call.claim.limits.ask_seconds, call.claim.limits.hops),
             alone=_is_reader(call.claim.actor),
         )
 
     async def permission(self, request: PermissionRequest, call: CallPlace) -> None:
-        await self._gate.check(request, self._by(call))
+        above = await self._above()
+        try:
+            await self._gate.check(request, self._by(call, above))
+        except DeniedError as error:
+            if not (above.plan or call.agent.plans):
+                raise
+            raise DeniedError(
+                error.message,
+                hint=way_out(above.plan or self._rules.plan, below=bool(above.plan)),
+                permission=error.permission,
+                needs_person=error.needs_person,
+            ) from error
 
     async def question(
         self, questions: tuple[Question, ...], call: CallPlace
     ) -> tuple[tuple[str, ...], ...]:
         shown = [msgspec.to_builtins(question) for question in questions]
-        answers = await self._gate.question(shown, self._by(call))
+        answers = await self._gate.question(shown, self._by(call, Above()))
         return tuple(tuple(chosen) for chosen in answers)
 
 

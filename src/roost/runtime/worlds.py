@@ -33,9 +33,10 @@ from roost.runtime.hand_offs import hand_offs
 from roost.runtime.kept import Kept
 from roost.runtime.model_names import ModelNames
 from roost.runtime.models import PromptInput, Settings
+from roost.runtime.plan_port import PlanPort
 from roost.runtime.project import Project, Projects
 from roost.runtime.remembering import Recall, Remembering
-from roost.runtime.rights import Asker, Rules
+from roost.runtime.rights import Above, Asker, Rules
 from roost.runtime.services import Services
 from roost.runtime.session_port import SessionPort
 from roost.runtime.team_port import TeamPort
@@ -62,8 +63,8 @@ class _Kin(Struct, frozen=True):
     """An actor and what those above it leave it."""
 
     actor: Actor
-    above: tuple[tuple[Layer, ...], ...]
-    """The layers of those above it, its parent's first: it may do no more."""
+    above: Above
+    """What those above it leave it: it may do no more."""
     lenders: tuple[Agent, ...]
     """The agents of those above it in its own session: it uses no tool that one does not lend."""
 
@@ -151,16 +152,34 @@ class Worlds:
             above = family.ancestors(db, actor)
             return actor, [(one, sessions.get(db, one.session_id)) for one in above]
 
-        layers: list[tuple[Layer, ...]] = []
+        lineage: list[tuple[Layer, ...]] = []
         lenders: list[Agent] = []
+        plan = ""
         actor, above = await self._database.read(read)
         for one, session in above:
             project = await self.projects.open(Path(session.directory))
             agent = project.agent(one.agent)
-            layers.append(Rules(project, session, self.settings).layers(agent))
+            rules = Rules(project, session, self.settings)
+            lineage += rules.lineage(agent)
+            plan = plan or (rules.plan if agent.plans else "")
             if one.session_id == actor.session_id:
                 lenders.append(agent)
-        return _Kin(actor, tuple(layers), tuple(lenders))
+        return _Kin(actor, Above(tuple(lineage), plan), tuple(lenders))
+
+    async def _above(self, kin: _Kin) -> Above:
+        """What those above an actor leave it now: they may have begun to plan since."""
+        if kin.actor.parent is None:
+            return kin.above
+        return (await self._kin(kin.actor.address)).above
+
+    def _plan_of(
+        self, kin: _Kin, session: Session, project: Project
+    ) -> Callable[[Caller], PlanPort]:
+        async def model_of(agent: Agent) -> ModelName:
+            ref = self.settings.model or agent.model or kin.actor.model
+            return await self.names.choose(project, ref)
+
+        return lambda caller: PlanPort(caller, session, project, model_of)
 
     def _guard(self, actor: Actor, project: Project) -> Guard:
         """The guard of the project; one who works on a task may also write its journal."""
@@ -196,7 +215,6 @@ class Worlds:
             return self.names.resolve(project, name.ref)
 
         actors_of, sessions_of = self._ports(session, project)
-
         recall = self._remembering.of(session, project, desk.secrets)
 
         def judge_of(model: Model) -> Model:
@@ -206,7 +224,7 @@ class Worlds:
             database=self._database,
             bus=self._bus,
             models=self.models,
-            asker=Asker(self.gate, session, rules, kin.above),
+            asker=Asker(self.gate, session, rules, lambda: self._above(kin)),
             session=session,
             place=place,
             retry=retry_policy(project),
@@ -225,6 +243,7 @@ class Worlds:
             actors=actors_of,
             sessions=sessions_of,
             teams=teams_of,
+            plan=self._plan_of(kin, session, project),
             memory=recall.memory,
             history=recall.history,
             remembered=lambda name: recall.count(project.agents.get(name)),

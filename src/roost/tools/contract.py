@@ -17,6 +17,7 @@ from roost.tools.actor_port import ActorPort, Stored
 from roost.tools.change_record import ChangeRecord, NoRecord
 from roost.tools.history_port import HistoryPort
 from roost.tools.memory_port import MemoryPort
+from roost.tools.plan_port import NoPlan, PlanPort
 from roost.tools.session_port import SessionPort
 from roost.tools.team_port import TeamPort
 from roost.workspace.guard import Guard
@@ -106,6 +107,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     history: HistoryPort
     progress: Callable[[str | None, dict[str, Any]], None]
     """Shows a new title and metadata of the running call; cheap, may be called often."""
+    plan: PlanPort = NoPlan()
     record: ChangeRecord = NoRecord()
     """Notes what the call changes in files."""
 

@@ -18,6 +18,7 @@ from roost.tools.glob import GlobTool
 from roost.tools.grep import GrepTool
 from roost.tools.history import HistoryTool
 from roost.tools.memory import MemoryTool
+from roost.tools.plan_exit import PlanExitTool
 from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
 from roost.tools.session import NAME as SESSION
@@ -42,7 +43,8 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     HistoryTool,
 )
 """In the order in which models are shown them; a change of it costs every session its cache.
-Behind them come `actor` and `session`, which are made for the agents there are, and `team`."""
+Behind them come `actor` and `session`, which are made for the agents there are, then `team` and
+`plan_exit`."""
 _SMALL: Final = frozenset({"read", "glob", "grep", "edit", "write", "bash"})
 """What a small local model can keep apart."""
 _OLDER_NAMES: Final = {"task": ("todowrite",)}
@@ -56,7 +58,8 @@ def builtin_tools() -> dict[str, Tool[Any]]:
 
 _TOOLS: Final = builtin_tools()
 _TEAM: Final = TeamTool()
-NAMES: Final = (*_TOOLS, ACTOR, SESSION, _TEAM.name)
+_PLAN_EXIT: Final = PlanExitTool()
+NAMES: Final = (*_TOOLS, ACTOR, SESSION, _TEAM.name, _PLAN_EXIT.name)
 """Of every tool that an agent may have."""
 # Shared by all actors: what a tool knows of an actor hangs on the actor's ledger.
 
@@ -69,12 +72,15 @@ def tools_for(
     actors: ActorOffer | None = None,
     sessions: Mapping[str, str] | None = None,
     teams: bool = False,
+    plans: bool = False,
 ) -> dict[str, Tool[Any]]:
     """The tools that `model` is shown under the rules of `layers`, in a fixed order.
 
     `interactive`: somebody can answer questions. `actors`: what may be done with other actors;
     without agents to start, or with none that the rules leave, there is only talking. `sessions`:
-    the agents that other sessions may work as. `teams`: it may be in some. A tool whose every use
+    the agents that other sessions may work as. `teams`: it may be in some. `plans`: it may propose
+    to leave plan mode; who does not plan is shown that too, so that a switch of the mode leaves the
+    beginning of requests as it is. A tool whose every use
     would be denied is left out; models that were trained on patches get `apply_patch` instead of
     `edit` and `write`.
     """
@@ -90,6 +96,8 @@ def tools_for(
         known[directing.name] = directing
     if teams:
         known[_TEAM.name] = _TEAM
+    if plans:
+        known[_PLAN_EXIT.name] = _PLAN_EXIT
     return {
         name: tool
         for name, tool in known.items()

@@ -28,6 +28,7 @@ from roost.turn.memory import Memory
 from roost.turn.models import Action, Facts, Sample, Stop, Wait
 from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
+from roost.turn.remarks import Remarks
 from roost.turn.review import review
 from roost.turn.subtasks import run_subtasks
 from roost.turn.verdict import verdict
@@ -82,6 +83,7 @@ class TurnRun:
         A cancellation of this call itself, as when the process ends, interrupts the turn.
         """
         memory = self._memory = await begin(self._world, self.claim)
+        memory.remarks = Remarks(self._world, self.claim)
         left = memory.budgets.left(SECONDS)
         timer = None
         if isfinite(left):

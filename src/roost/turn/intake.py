@@ -109,6 +109,8 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
         if memory.claim.actor.fronts:
             goals.begin_anew(tx, memory.claim.address.session_id)
         save_progress(tx, memory.claim, msgspec.structs.replace(progress, budgets=budgets))
+    if memory.remarks is not None and not memory.finalizing:
+        new += memory.remarks.behind(tx, memory.messages, new, begun=progress.steps > 0)
     if tree_budgets.is_limited(budgets):
         budgets = tree_budgets.read(tx, memory.claim, budgets)
     return Taken(actor, new, msgspec.structs.replace(progress, budgets=budgets), hops)

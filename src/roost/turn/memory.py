@@ -16,6 +16,7 @@ from roost.sessions.models import Message, UserInfo
 from roost.sessions.unreadable import is_stand_in
 from roost.turn.continuity import Continuity
 from roost.turn.recorder import Recorder
+from roost.turn.remarks import Remarks
 
 
 class Fork(Struct, frozen=True):
@@ -85,6 +86,8 @@ class Memory:
         """The result is delivered; what follows is for hooks alone."""
         self.decisions: list[Decided] = []
         """What is to be kept of verdicts, and is not stored yet."""
+        self.remarks: Remarks | None = None
+        """Says what is to be known beside new words; None where nothing is."""
         self.single = ""
         """Why steps are not chosen from several, as people were told last."""
         self._began = time.monotonic()

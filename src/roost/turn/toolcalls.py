@@ -251,6 +251,7 @@ class _Run:
             actors=world.actors(caller),
             sessions=world.sessions(caller),
             teams=world.teams(caller),
+            plan=world.plan(caller),
             memory=world.memory,
             history=world.history,
             progress=self._note,

@@ -22,6 +22,7 @@ from roost.tools.change_record import ChangeRecord
 from roost.tools.contract import Question, Tool
 from roost.tools.history_port import HistoryPort
 from roost.tools.memory_port import MemoryPort
+from roost.tools.plan_port import PlanPort
 from roost.tools.session_port import SessionPort
 from roost.tools.team_port import TeamPort
 from roost.turn.recorder import Recorder
@@ -154,6 +155,7 @@ class World(Struct, frozen=True, kw_only=True):
     actors: Callable[[Caller], ActorPort]
     sessions: Callable[[Caller], SessionPort]
     teams: Callable[[Caller], TeamPort]
+    plan: Callable[[Caller], PlanPort]
     memory: MemoryPort
     history: HistoryPort
     remembered: Callable[[str], int]
