@@ -26,7 +26,7 @@ PATIENCE: Final = 2.0
 _BATCH: Final = 200
 _CANDIDATES: Final = 80
 """Passages whose text decides about the order."""
-_STALE: Final = 500
+STALE: Final = 500
 """Passages that are gone, above which, and above an eighth of all, the index is made anew."""
 
 
@@ -114,7 +114,7 @@ class History:
 
         gone = await self._database.read(stale)
         if gone:
-            await asyncio.to_thread(self._index.write, lambda tx: _forget_newest(tx, gone))
+            await asyncio.to_thread(self._index.write, lambda tx: _forget(tx, gone))
         return bool(gone) and len(gone) == len(known)
 
     async def _finish(self) -> None:
@@ -128,7 +128,7 @@ class History:
         if gone or ended:
 
             def note(tx: Transaction) -> None:
-                store.forget(tx, gone)
+                _forget(tx, gone)
                 _take_up(tx, ended)
 
             await asyncio.to_thread(self._index.write, note)
@@ -158,17 +158,21 @@ class History:
 
 def _let_go(tx: Transaction, there: set[str], sums: tuple[int, int]) -> None:
     """Forget the sessions that are gone, or everything where too much of it is."""
-    gone = store.forget_sessions(tx, there)
+    _forgot(tx, store.forget_sessions(tx, there))
     state = store.state(tx)
-    left = state.last - state.gone - gone
-    if state.gone + gone > max(_STALE, left // 8):
+    if state.gone > max(STALE, (state.last - state.gone) // 8):
         store.reset(tx, state.kinds)
-        state, gone = State(kinds=state.kinds), 0
-    _note(tx, state, gone=state.gone + gone, sessions=sums[0], sum=sums[1])
+        state = State(kinds=state.kinds)
+    _note(tx, state, sessions=sums[0], sum=sums[1])
 
 
-def _forget_newest(tx: Transaction, rows: list[int]) -> None:
-    gone = store.forget(tx, rows)
+def _forget(tx: Transaction, rows: Sequence[int]) -> None:
+    if rows:
+        _forgot(tx, store.forget(tx, rows))
+
+
+def _forgot(tx: Transaction, gone: int) -> None:
+    """Note that passages are gone; what is newer than all that is left may be new."""
     state = store.state(tx)
     left = store.newest(tx, 1)
     if left:
