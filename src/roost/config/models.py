@@ -309,6 +309,8 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     try_best: Literal["pause", "continue", "off"] = "pause"
     """What becomes of a turn that gets nowhere: it waits for a person, is told to try another way,
     or is left alone."""
+    uncommitted_hint: bool = False
+    """Whether a turn in which tools ran is told at its end what is not committed."""
     retention: RetentionConfig = RetentionConfig()
     telemetry: TelemetryConfig = TelemetryConfig()
     """Of the folder that a process begins in, since it counts all that the process does."""

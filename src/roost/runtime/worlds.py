@@ -1,6 +1,6 @@
 """Builds the world of a turn: which model, which tools, which rules, where."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -48,6 +48,7 @@ from roost.sessions.models import ModelName, Session
 from roost.turn.policies import goal, limits, try_best
 from roost.turn.verdict import NUDGES
 from roost.turn.world import Caller, MaxMode, Place, World
+from roost.workspace.git import Git
 from roost.workspace.guard import Guard
 from roost.workspace.ledger import ReadLedger
 
@@ -217,9 +218,6 @@ class Worlds:
         actors_of, sessions_of = self._ports(session, project)
         recall = self._remembering.of(session, project, desk.secrets)
 
-        def judge_of(model: Model) -> Model:
-            return self.names.judge(project, model)
-
         return World(
             database=self._database,
             bus=self._bus,
@@ -231,7 +229,7 @@ class Worlds:
             secrets=desk.secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=resolve_model,
-            judge=judge_of,
+            judge=lambda model: self.names.judge(project, model),
             max_mode=self._max_mode(project),
             hand_offs=lambda brief: hand_offs(self.settings.environment, project.directory, brief),
             resolve_agent=project.agent,
@@ -240,6 +238,7 @@ class Worlds:
             lenders=kin.lenders,
             hooks=desk.hooks,
             undo=undo,
+            uncommitted=_uncommitted_in(project),
             actors=actors_of,
             sessions=sessions_of,
             teams=teams_of,
@@ -323,6 +322,13 @@ class Worlds:
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
         return self.names.small(project, beside)
+
+
+def _uncommitted_in(project: Project) -> Callable[[], Awaitable[tuple[str, ...]]] | None:
+    async def uncommitted() -> tuple[str, ...]:
+        return tuple(one.path for one in await Git(project.directory).status() or ())
+
+    return uncommitted if project.loaded.config.uncommitted_hint else None
 
 
 def _system_of(

@@ -65,6 +65,8 @@ class Review(Struct, frozen=True, kw_only=True):
     """Tasks of a gated actor that are neither done nor blocked, each as `T1 what`."""
     objections: tuple[str, ...] = ()
     """Why hooks want the actor to go on."""
+    uncommitted: tuple[str, ...] = ()
+    """Files that are not committed, where that is to be told."""
     finalize: bool = False
     """Hooks are to be asked once more when the result is delivered."""
     goal: Goal | None = None

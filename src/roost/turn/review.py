@@ -4,12 +4,13 @@ import msgspec
 
 from roost.actors.report import owned_open
 from roost.tasks.models import Task
+from roost.tools.answer_format import is_structured
 from roost.turn.apply import store_step
 from roost.turn.hooking import objections, wants_the_end
 from roost.turn.judging import due_goal, judged
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Review, Stop
-from roost.turn.policies import goal
+from roost.turn.policies import goal, uncommitted
 from roost.turn.sampler import Step
 from roost.turn.verdict import verdict
 from roost.turn.world import World
@@ -29,6 +30,7 @@ async def review(
     found = Review(
         open_tasks=tasks,
         objections=await objections(world, memory, facts),
+        uncommitted=await _uncommitted(world, memory, facts),
         finalize=finalize,
     )
     facts = msgspec.structs.replace(facts, review=found)
@@ -44,6 +46,17 @@ async def review(
     if step is not None:
         await store_step(world, memory, step, action)
     return await judged(world, memory, facts, due), None
+
+
+async def _uncommitted(world: World, memory: Memory, facts: Facts) -> tuple[str, ...]:
+    """What a person's own turn leaves uncommitted, if that is to be told and was not."""
+    prompt = facts.prompt
+    told = facts.budgets.left(uncommitted.BUDGET, uncommitted.LIMIT) <= 0
+    if world.uncommitted is None or told or not memory.ran or prompt is None:
+        return ()
+    if prompt.provenance is not None or is_structured(prompt.format) or facts.agent.plans:
+        return ()
+    return await world.uncommitted()
 
 
 async def _open_tasks(world: World, memory: Memory) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from roost.turn.policies import (
     tasks_gate,
     text_tool_call,
     try_best,
+    uncommitted,
     waiting,
 )
 from roost.turn.policy import Policy
@@ -40,6 +41,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     hooks.OBJECT,
     tasks_gate.POLICY,
     goal.POLICY,
+    uncommitted.POLICY,
     structured.ACCEPT,
     finish.POLICY,
 )

@@ -152,6 +152,8 @@ class World(Struct, frozen=True, kw_only=True):
     """The agents of those above the actor whose lists of tools hold for it too."""
     hooks: Hooks
     undo: UndoLog
+    uncommitted: Callable[[], Awaitable[tuple[str, ...]]] | None
+    """Files of the working tree that are not committed; None: nobody is told of them."""
     actors: Callable[[Caller], ActorPort]
     sessions: Callable[[Caller], SessionPort]
     teams: Callable[[Caller], TeamPort]
