@@ -10,6 +10,7 @@ from roost.context.agents import Agent
 from roost.llm.models import Model
 from roost.sessions.models import Message, MessageError, MessageTime
 from roost.sessions.parts import (
+    CompactionPart,
     Part,
     ReasoningPart,
     Span,
@@ -52,6 +53,12 @@ def step(*parts: Part, finish: str | None = "stop", error: Any = None, **more: A
 
 def person(text: str = "do it") -> Message:
     return user_message("ses_1", words(text))
+
+
+def mark(attempt: int = 1) -> Message:
+    """What takes the place of a conversation that was too long."""
+    said = runtime("what was said before")
+    return Message(said.info, (CompactionPart("prt_m", "ses_1", "", True, attempt=attempt),))
 
 
 def runtime(text: str = "a reminder") -> Message:

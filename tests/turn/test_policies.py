@@ -26,7 +26,6 @@ from roost.turn.models import (
     Delivered,
     Failed,
     Inject,
-    Overflow,
     Repeat,
     Review,
     Sample,
@@ -91,8 +90,6 @@ def error(name: Any) -> MessageError:
 def test_what_cannot_be_mended_ends_the_turn_with_its_own_error() -> None:
     broken = step(words("half"), finish="error", error="APIError")
     assert verdict(after(Failed(broken, error("APIError")))) == Stop("failure", error("APIError"))
-    overflow = error("ContextOverflowError")
-    assert verdict(after(Overflow(broken, overflow))) == Stop("failure", overflow)
     assert verdict(after(Blocked(step(failed(), finish="tool-calls")))) == Stop("cancelled")
     assert verdict(after(Cancelled(step(), "forced"))) == Stop("cancelled")
 

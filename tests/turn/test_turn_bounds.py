@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from step_samples import facts, failed, person, ran, runtime, step, thought, words
+from step_samples import facts, failed, mark, person, ran, runtime, step, thought, words
 
 from roost.actors.models import Budgets
 from roost.sessions.models import Message, MessageError
@@ -17,6 +17,7 @@ from roost.turn.models import (
     Overflow,
     Repeat,
     Sample,
+    Shorten,
     StepOutcome,
     Stop,
 )
@@ -25,6 +26,7 @@ from roost.turn.verdict import verdict
 STEPS = 12
 NUDGES = {"length": 3, "invalid": 2, "text_tool_call": 2, "repetition": 2}
 ERROR = MessageError("APIError", {"message": "it broke"})
+TOO_LONG = MessageError("ContextOverflowError", {"message": "it is too long"})
 
 
 class Played:
@@ -35,6 +37,7 @@ class Played:
         self.budgets = Budgets({"steps": STEPS})
         self.steps = 0
         self.closing = 0
+        self.settled = 0
         self.end: Stop | None = None
         self._changes = changes
         for outcome in outcomes:
@@ -42,7 +45,13 @@ class Played:
                 self._round(outcome)
 
     def _round(self, outcome: StepOutcome) -> None:
-        start = facts(*self.messages, budgets=self.budgets, steps=self.steps, **self._changes)
+        start = facts(
+            *self.messages,
+            budgets=self.budgets,
+            steps=self.steps,
+            settled=self.settled,
+            **self._changes,
+        )
         action = verdict(start)
         if isinstance(action, Sample):
             self.closing += action.closing
@@ -58,6 +67,9 @@ class Played:
             case Sample(spend=spend):
                 if spend:
                     self.budgets = self.budgets.spend(**{spend: 1})
+            case Shorten(attempt=attempt):
+                self.messages = [mark(attempt), person()]
+                self.settled = 2
 
 
 numbers = st.integers(0, 3)
@@ -70,12 +82,13 @@ messages = st.one_of(
     st.just(step(failed(), ran("x"), finish="stop")),
 )
 outcomes = st.one_of(
-    messages.map(Completed), messages.map(lambda message: Repeat(message, "a loop"))
+    messages.map(Completed),
+    messages.map(lambda message: Repeat(message, "a loop")),
+    st.just(Overflow(step(hidden=True, finish="other"), TOO_LONG)),
 )
 ends = st.one_of(
     messages.map(Blocked),
     messages.map(lambda message: Failed(message, ERROR)),
-    messages.map(lambda message: Overflow(message, ERROR)),
     messages.map(lambda message: Cancelled(message, "forced")),
 )
 

@@ -28,7 +28,7 @@ class Decided(
 
     policy: str
     """Its name in the table of policies."""
-    action: Literal["sample", "inject", "wait", "stop"]
+    action: Literal["sample", "inject", "wait", "shorten", "stop"]
     message_id: str = ""
     """The step that was judged; empty: there was none yet."""
     budget: str = ""

@@ -83,18 +83,29 @@ class ServerConfig(
 
 
 class CompactionConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """When and how a long conversation is shortened. Numbers are tokens, `tail_turns` turns.
-
-    Not read.
-    """
+    """When and how a long conversation is shortened. Numbers are tokens, `tail_turns` turns."""
 
     auto: bool = True
+    """Without being asked, when it fills the model's window."""
     prune: bool = True
+    """Not read, nor is `tail_turns`."""
     tail_turns: Count = 2
     preserve_recent_tokens: Count | None = None
+    """Most that stays of its end word for word; None: a share of the window, 20,000 at most."""
     reserved: Count | None = None
-    max_context: Positive | None = None
-    """Treat the model's window as no larger than this."""
+    """What of the window is kept free for an answer; None: what the model may answer, 20,000 at
+    most."""
+    max_context: Positive | str | dict[str, Positive | str] | None = None
+    """Treat the model's window as no larger than this: tokens, `"300K"`, `"1.5M"`, or a share,
+    `"50%"`; by model, `provider/model` with wildcards."""
+
+
+class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long conversations are kept from losing the thread."""
+
+    enabled: bool = True
+    """The words in place of a long conversation are put together from what is stored; without, a
+    model is asked to sum it up."""
 
 
 class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -288,6 +299,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """Deprecated by OpenCode; false becomes a permission deny."""
     tool: ToolSettings = ToolSettings()
     compaction: CompactionConfig = CompactionConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
     server: ServerConfig = ServerConfig()
     experimental: dict[str, Any] = {}
     """Not read, nor is `plugin`."""

@@ -15,9 +15,8 @@ from roost.sessions.models import Message
 
 TAIL_SHARE: Final = 0.4
 """Share of the room that the tail may fill."""
-MOST_TAIL: Final = 20_000
 MOST_WORDS: Final = 48_000
-"""Tokens of the tail and of the words, however large the window is."""
+"""Tokens of the words, however large the window is."""
 LEAST: Final = 300
 """Tokens that the words may always have."""
 _TRIMS: Final = (24_000, 8_000, 2_000, 600)
@@ -82,7 +81,7 @@ def compose(materials: Materials, room: int) -> str:
     there).
     """
     sections = [one for one in _sections(materials) if one.lines]
-    left = max(room, LEAST) - tokens_in(HEAD) - tokens_in(SEAM)
+    left = min(max(room, LEAST), MOST_WORDS) - tokens_in(HEAD) - tokens_in(SEAM)
     rooms = _rooms(sections, left)
     told = [_fitted(one, most) for one, most in zip(sections, rooms, strict=True)]
     return "\n\n".join([HEAD, *filter(None, told), SEAM])
@@ -165,7 +164,7 @@ def choose_tail(messages: Sequence[Message], room: int) -> Tail:
     """The newest messages that `room` tokens hold; the last one always, with its texts cut if they
     are too long. A call and its result are one message, so nothing is torn apart.
     """
-    whole = _tail(messages, min(room, MOST_TAIL), None)
+    whole = _tail(messages, room, None)
     if whole.start < len(messages) or not messages:
         return whole
     for trim in _TRIMS:

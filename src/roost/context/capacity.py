@@ -35,6 +35,8 @@ class Window(Struct, frozen=True):
     """Who set `size`."""
     auto: bool = True
     """Whether conversations are shortened without being asked for."""
+    tail: int = 20_000
+    """Tokens of a conversation's end that stay word for word, at most."""
 
     @property
     def target(self) -> int:
@@ -69,6 +71,7 @@ def window_of(
     *,
     reserved: int | None = None,
     auto: bool = True,
+    tail: int | None = None,
 ) -> Window:
     """The window of `model`, which the configuration can only make smaller."""
     hard = model.input_limit or model.context
@@ -79,4 +82,5 @@ def window_of(
     for_answer = 0 if model.input_limit else min(model.output, _MOST_RESERVED)
     kept = reserved if reserved is not None else min(for_answer, size // 2)
     usable = max(0, min(int(size * _FULL), size - kept))
-    return Window(size, usable, "config" if lowered else "model", auto)
+    source = "config" if lowered else "model"
+    return Window(size, usable, source, auto, Window(0, 0).tail if tail is None else tail)

@@ -1,6 +1,7 @@
 """Reads what the words for a conversation that was too long are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -61,7 +62,7 @@ def collect(
         ledger=ledger,
         tasks=_tasks(db, session_id),
         actors=active_actors(db, address),
-        heard=_heard(effective.said_to(db, session_id, actor_id, before=before, limit=_HEARD)),
+        heard=_heard(islice(effective.heard_before(db, session_id, actor_id, before), _HEARD)),
         activity=activity(new),
     )
     return Collected(shown, covered)
@@ -82,7 +83,7 @@ def _tasks(db: Reader, session_id: str) -> tuple[str, ...]:
     )
 
 
-def _heard(messages: Sequence[Message]) -> tuple[Heard, ...]:
+def _heard(messages: Iterable[Message]) -> tuple[Heard, ...]:
     said = ((one, _words(one)) for one in messages if isinstance(one.info, UserInfo))
     return tuple(
         Heard(one.info.id, ends_of(text, _EACH, one.info.id))

@@ -18,6 +18,7 @@ from roost.inbox.models import Address
 from roost.runtime.runtime import Runtime
 from roost.sessions import store as sessions
 from roost.sessions import transcript
+from roost.sessions.effective import aimed
 from roost.sessions.models import AssistantInfo, Message, ModelName, NewSession, Session
 from roost.sessions.parts import Part, PatchPart, UnknownPart
 
@@ -84,7 +85,7 @@ def _copy(tx: Transaction, messages: Sequence[Message], to: Address) -> None:
             changes["parent_id"] = ids.get(message.info.parent_id, "")
         info = msgspec.structs.replace(message.info, **changes)
         parts = tuple(
-            _copied(part, to.session_id, identifier)
+            _copied(aimed(part, ids), to.session_id, identifier)
             for part in message.parts
             if not isinstance(part, PatchPart)
         )

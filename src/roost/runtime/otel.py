@@ -30,6 +30,7 @@ SERVICE: Final = "roost"
 _WORDS: Final = 200
 """Characters of what the SDK says of a failure."""
 _SYSTEM: Final = re.compile(r"\[Errno -?\d+\] ([\w ]+)")
+_NAMED: Final = re.compile(r"Pool\(host='([^']+)', port=(\d+)\)")
 _ANSWER: Final = re.compile(r"code: (\d+), reason: ([^\n]{1,100})")
 Doubt = Callable[[str], None]
 Fail = Callable[[], None]
@@ -40,13 +41,18 @@ class _Listener(logging.Handler):
     warnings of tries that did not succeed, errors of what is given up.
     """
 
-    def __init__(self, doubt: Doubt, fail: Fail) -> None:
+    def __init__(self, receiver: str, doubt: Doubt, fail: Fail) -> None:
         super().__init__(logging.WARNING)
+        self._receiver = receiver
         self._doubt = doubt
         self._fail = fail
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._doubt(_plain(record.getMessage()))
+        said = record.getMessage()
+        named = _NAMED.search(said)
+        if named and f"{named[1]}:{named[2]}" != self._receiver and ":" in self._receiver:
+            return  # of another exporter in this process, which is still about to end
+        self._doubt(_plain(said))
         if record.levelno >= logging.ERROR:
             self._fail()
 
@@ -67,7 +73,7 @@ class Exporter:
         self, target: Target, hide: Callable[[str], str], *, doubt: Doubt, fail: Fail
     ) -> None:
         self._heard = logging.getLogger("opentelemetry")
-        self._listener = _Listener(doubt, fail)
+        self._listener = _Listener(target.name, doubt, fail)
         self._heard.addHandler(self._listener)
         self._heard.propagate = False
         resource = _resource()

@@ -2,14 +2,18 @@
 last shortened. Nothing stored is altered by that; this is where the newest mark is obeyed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from roost.db.transaction import Reader
 from roost.sessions import transcript
-from roost.sessions.models import Message
-from roost.sessions.parts import CompactionPart, decode_part
+from roost.sessions.models import AssistantInfo, Message
+from roost.sessions.parts import CompactionPart, Part, decode_part
+
+_PAGE: Final = 50
 
 
 class Slice(Struct, frozen=True):
@@ -40,7 +44,7 @@ def effective(messages: Sequence[Message]) -> Slice:
         return Slice(tuple(messages))
     mark = mark_of(messages[at])
     start = mark.tail_start_id if mark else None
-    tail = _without_marks(_from(messages[:at], start)) if start else ()
+    tail = _shown(_from(messages[:at], start)) if start else ()
     return Slice((messages[at], *tail, *messages[at + 1 :]), 1 + len(tail))
 
 
@@ -49,8 +53,22 @@ def _from(messages: Sequence[Message], message_id: str) -> Sequence[Message]:
     return messages[next(ids, len(messages)) :]
 
 
-def _without_marks(messages: Iterable[Message]) -> tuple[Message, ...]:
-    return tuple(one for one in messages if mark_of(one) is None)
+def _shown(messages: Iterable[Message]) -> tuple[Message, ...]:
+    return tuple(one for one in messages if mark_of(one) is None and not is_hidden(one))
+
+
+def is_hidden(message: Message) -> bool:
+    """Whether it is a step that is left out of the model's view."""
+    return isinstance(message.info, AssistantInfo) and message.info.hidden
+
+
+def aimed(part: Part, names: Mapping[str, str]) -> Part:
+    """`part` in a copy of its conversation where messages have other `names`: a mark points to the
+    message of the copy that its tail begins with.
+    """
+    if not isinstance(part, CompactionPart) or part.tail_start_id is None:
+        return part
+    return msgspec.structs.replace(part, tail_start_id=names.get(part.tail_start_id))
 
 
 def load(db: Reader, session_id: str, actor_id: str, *, before: int | None = None) -> Slice:
@@ -73,17 +91,19 @@ def load(db: Reader, session_id: str, actor_id: str, *, before: int | None = Non
     return effective(transcript.load(db, session_id, actor_id, since=since, before=before))
 
 
-def said_to(
-    db: Reader, session_id: str, actor_id: str, *, before: int, limit: int
-) -> list[Message]:
-    """The newest `limit` messages that an actor heard before the `seq` `before`, newest first."""
-    rows = db.all(
-        "SELECT id FROM message WHERE session_id = ? AND actor_id = ? AND role = 'user'"
-        " AND seq < ? ORDER BY seq DESC LIMIT ?",
-        (session_id, actor_id, before, limit),
-    )
-    found = (transcript.find_message(db, session_id, row["id"]) for row in rows)
-    return [message for message in found if message is not None]
+def heard_before(db: Reader, session_id: str, actor_id: str, before: int) -> Iterator[Message]:
+    """What an actor heard before the `seq` `before`, the newest first, read as it is asked for."""
+    while True:
+        rows = db.all(
+            "SELECT seq, id FROM message WHERE session_id = ? AND actor_id = ? AND role = 'user'"
+            " AND seq < ? ORDER BY seq DESC LIMIT ?",
+            (session_id, actor_id, before, _PAGE),
+        )
+        found = (transcript.find_message(db, session_id, row["id"]) for row in rows)
+        yield from (message for message in found if message is not None)
+        if len(rows) < _PAGE:
+            return
+        before = rows[-1]["seq"]
 
 
 def since(db: Reader, session_id: str, actor_id: str, after: str, before: int) -> list[Message]:

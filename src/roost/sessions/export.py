@@ -13,6 +13,7 @@ from roost.core.errors import UsageError
 from roost.core.ids import Kind
 from roost.db.transaction import Reader
 from roost.sessions import store, transcript
+from roost.sessions.effective import aimed
 from roost.sessions.models import AssistantInfo, Info, Message, Session, decode_info
 from roost.sessions.parts import Part, UnknownPart, decode_part, encode_part
 
@@ -122,7 +123,7 @@ def with_new_ids(exported: Exported, new: NewId) -> Exported:
         Message(
             _renamed_info(message.info, session_id, names),
             tuple(
-                _renamed_part(part, new("part"), session_id, names[message.info.id])
+                _renamed_part(aimed(part, names), new("part"), session_id, names[message.info.id])
                 for part in message.parts
             ),
         )

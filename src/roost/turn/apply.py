@@ -25,7 +25,7 @@ from roost.sessions import repair, transcript
 from roost.sessions.models import AssistantInfo, Message, MessageError
 from roost.turn.intake import Taken, received, take
 from roost.turn.memory import Memory
-from roost.turn.models import Action, Facts, Inject, Sample, Stop, Wait
+from roost.turn.models import Action, Facts, Inject, Sample, Shorten, Stop, Wait
 from roost.turn.sampler import Step
 from roost.turn.stuck_news import told
 from roost.turn.world import World
@@ -164,7 +164,7 @@ def _error_of(step: Step) -> MessageError | None:
 
 def _carry_out(tx: Transaction, memory: Memory, action: Action) -> Settled | Wait:
     match action:
-        case Sample():
+        case Sample() | Shorten():
             return "more"
         case Wait():
             set_waiting(tx, memory.claim, action.until)

@@ -55,15 +55,17 @@ class Question(Generic[T]):
         read: Callable[[str], T],
         again: Callable[[ModelRequest, str, str], ModelRequest],
         seconds: float,
+        who: str = "the judge",
     ) -> None:
         """`read` raises `UnreadableOpinionError`; `again` asks once more after an answer, in view
-        of what was wrong with it.
+        of what was wrong with it. `who` is how people are told of it.
         """
         self._world = world
         self._memory = memory
         self._asked = asked
         self._read = read
         self._again = again
+        self._who = who
         self._policy = patience(world.retry, seconds, TRIES, REPAIRS)
         self._retrying = False
         self.tokens = Tokens()
@@ -90,7 +92,7 @@ class Question(Generic[T]):
             elapsed = time.monotonic() - began
             decision = decide(failure, attempt, elapsed, self._policy, _jitter.random())
             if isinstance(decision, GiveUp):
-                why = f"the judge {self.model.ref} gave no verdict: {failure.message}"
+                why = f"{self._who} {self.model.ref} gave no verdict: {failure.message}"
                 raise NoOpinionError(f"{why} ({decision.reason})")
             await self._wait(failure, attempt, decision.delay)
 
@@ -113,7 +115,7 @@ class Question(Generic[T]):
         """Sleep until the next try is due, visibly."""
         budget = budget_of(failure, self._policy)
         due = now_ms() + int(delay * 1000)
-        words = f"the judge: {failure.message}"
+        words = f"{self._who}: {failure.message}"
         shown = RetryState(attempt, words, due, budget.tries if budget else None)
         self._retrying = True
         await self._world.database.write(lambda tx: set_retry(tx, self._memory.claim, shown))

@@ -4,28 +4,39 @@ Most verdicts follow from the step by themselves: tools ran, so the model is cal
 the turn ends. Of those nothing is kept.
 """
 
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 
 from roost.actors.traces import Decided
 from roost.goals.models import Ruling
-from roost.turn.models import Action, Facts, Inject, Sample, Stop, Wait
-from roost.turn.policies import goal
+from roost.turn.models import Action, Facts, Inject, Sample, Shorten, Stop, Wait
+from roost.turn.policies import capacity, goal
 from roost.turn.policy import Policy
 from roost.turn.verdict import POLICIES
+
+_CAUSES: Final = {
+    "size": "the conversation fills the model's window (attempt {})",
+    "provider": "the provider refused the request as too long (attempt {})",
+}
 
 
 def decided(facts: Facts, action: Action) -> Decided | None:
     """What is to be kept of `action`, the verdict on `facts`; None: nothing."""
     if _is_usual(action):
         return None
-    policy = next((one for one in POLICIES if one.judge(facts) is not None), None)
+    policy = _who_decided(facts, action)
     kept = _of_action(action)
     name = policy.name if policy is not None else ""
     message_id = facts.step.info.id if facts.step is not None else ""
     kept = msgspec.structs.replace(kept, policy=name, message_id=message_id)
     return _with_budget(kept, facts, policy) if kept.budget else kept
+
+
+def _who_decided(facts: Facts, action: Action) -> Policy | None:
+    if isinstance(action, Shorten):
+        return capacity.POLICY
+    return next((one for one in POLICIES if one.judge(facts) is not None), None)
 
 
 def _is_usual(action: Action) -> bool:
@@ -35,7 +46,7 @@ def _is_usual(action: Action) -> bool:
         case Stop():
             good = action.outcome == "success" and not action.degraded
             return good and action.ruling is None and action.error is None
-        case Inject() | Wait():
+        case Inject() | Wait() | Shorten():
             return False
         case _:
             assert_never(action)
@@ -49,6 +60,8 @@ def _of_action(action: Action) -> Decided:
             return Decided(policy="", action="inject", budget=budget, words=words, hidden=len(hide))
         case Wait(until=until):
             return Decided(policy="", action="wait", until=until)
+        case Shorten(cause=cause, attempt=attempt):
+            return Decided(policy="", action="shorten", words=_CAUSES[cause].format(attempt))
         case Stop(outcome=outcome):
             return Decided(policy="", action="stop", outcome=outcome, words=_why(action))
         case _:

@@ -25,11 +25,12 @@ from roost.turn.hooking import (
 )
 from roost.turn.intake import begin, intake
 from roost.turn.memory import Memory
-from roost.turn.models import Action, Facts, Sample, Stop, Wait
+from roost.turn.models import Action, Facts, Sample, Shorten, Stop, Wait
 from roost.turn.policies.limits import SECONDS
 from roost.turn.prepare import prepare
 from roost.turn.remarks import Remarks
 from roost.turn.review import review
+from roost.turn.shortening import shorten
 from roost.turn.subtasks import run_subtasks
 from roost.turn.verdict import verdict
 from roost.turn.waiting import wait_for_mail
@@ -185,6 +186,10 @@ async def _drive(world: World, memory: Memory) -> Settled:
             facts = facts.after(step.outcome, tools=plan.request.tools, wait_until=step.wait_until)
             action = verdict(facts)
             step = await after_step(world, memory, facts, step, action)
+        if isinstance(action, Shorten):
+            _keep(memory, facts, action)
+            facts = await shorten(world, memory, facts, step, action)
+            continue
         if isinstance(action, Stop) and action.outcome == "success":
             facts, step = await review(world, memory, facts, step)
             action = verdict(facts)

@@ -11,6 +11,7 @@ from roost.actors.send import send
 from roost.actors.store import check_fence, note_choice
 from roost.actors.turn_store import save_progress, set_hops
 from roost.context.active import active_actors
+from roost.context.estimate import used
 from roost.context.recall import recall_note
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.failpoints import failpoint
@@ -18,7 +19,9 @@ from roost.db.transaction import Reader, Transaction
 from roost.goals import store as goals
 from roost.inbox.drain import drain
 from roost.inbox.models import Address, Letter, NoteBody
-from roost.sessions import transcript
+from roost.inbox.shown import is_prompt
+from roost.sessions import effective, transcript
+from roost.sessions.effective import Slice, mark_of
 from roost.sessions.models import Message, ModelName, UserInfo
 from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
@@ -35,18 +38,35 @@ async def begin(world: World, claim: Claim) -> Memory:
     """
     where = claim.address
 
-    def load(db: Reader) -> tuple[list[Message], Fork | None]:
-        own = transcript.load(db, where.session_id, where.actor_id)
+    def load(db: Reader) -> Memory:
+        own = effective.load(db, where.session_id, where.actor_id)
+        prompt = _prompt_before(db, where, own)
         if claim.actor.context_mode != "full":
-            return own, None
+            return Memory(claim, own, prompt=prompt)
         whose, seen = _seen(db, claim.actor)
-        return [*seen, *own], Fork.of(whose, seen)
+        fork = Fork.of(whose, seen.messages)
+        if own.settled:  # what it was shown of the other conversation is summed up in its own mark
+            return Memory(claim, own, fork, prompt=prompt)
+        both = Slice((*seen.messages, *own.messages), seen.settled)
+        return Memory(claim, both, fork, prompt=prompt)
 
-    messages, fork = await world.database.read(load)
-    return Memory(claim, messages, fork)
+    return await world.database.read(load)
 
 
-def _seen(db: Reader, actor: Actor) -> tuple[Address, list[Message]]:
+def _prompt_before(db: Reader, where: Address, known: Slice) -> UserInfo | None:
+    """The newest prompt, if it is older than all that is `known` of a shortened conversation."""
+    if not known.settled or any(_is_prompt(one) for one in known.messages):
+        return None
+    heard = effective.heard_before(db, where.session_id, where.actor_id, 2**62)
+    found = next((one for one in heard if _is_prompt(one)), None)
+    return found.info if found and isinstance(found.info, UserInfo) else None
+
+
+def _is_prompt(message: Message) -> bool:
+    return isinstance(message.info, UserInfo) and is_prompt(message.info)
+
+
+def _seen(db: Reader, actor: Actor) -> tuple[Address, Slice]:
     """Whose conversation a fork knows, usually its parent's, and what it knows of it."""
     spot = transcript.spot_of(db, actor.context_watermark or "")
     if spot is None:
@@ -54,7 +74,7 @@ def _seen(db: Reader, actor: Actor) -> tuple[Address, list[Message]]:
             f"the conversation that {actor.actor_id} was to know is not there any more"
         )
     whose = Address(spot.session_id, spot.actor_id)
-    return whose, transcript.load(db, spot.session_id, spot.actor_id, before=spot.seq + 1)
+    return whose, effective.load(db, spot.session_id, spot.actor_id, before=spot.seq + 1)
 
 
 class Taken(Struct, frozen=True):
@@ -83,7 +103,7 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
     """
     actor = check_fence(tx, memory.claim)
     failpoint("drain.before")
-    agent, model = _choice_for_mail(memory, begun=progress.steps > 0)
+    agent, model = choice_for_mail(memory, begun=progress.steps > 0)
     new = drain(
         tx,
         memory.claim.address,
@@ -166,7 +186,7 @@ def received(world: World, memory: Memory, taken: Taken) -> Facts:
     return _facts(world, memory, taken.actor)
 
 
-def _choice_for_mail(memory: Memory, *, begun: bool) -> tuple[str, ModelName]:
+def choice_for_mail(memory: Memory, *, begun: bool) -> tuple[str, ModelName]:
     """Agent and model that go on with mail: a turn begins as the agent that the actor has by now,
     whatever it was when it last heard something.
     """
@@ -187,9 +207,13 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
     if not memory.messages:
         raise UsageError(f"actor {actor.actor_id} has nothing to answer")
     agent = world.resolve_agent(name)
+    model = world.resolve_model(choice)
     return Facts(
         agent=agent,
-        model=world.resolve_model(choice),
+        model=model,
+        window=world.window(model),
+        used=_used(memory),
+        settled=memory.settled,
         messages=tuple(memory.messages),
         user=memory.user,
         prompt=memory.prompt,
@@ -199,3 +223,9 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
         cancel=actor.cancel,
         gated=agent.completion_gate and actor.parent is not None,
     )
+
+
+def _used(memory: Memory) -> int:
+    mark = mark_of(memory.messages[0]) if memory.settled else None
+    trim = mark.trim if mark else None
+    return used(memory.messages, memory.settled, memory.overhead, trim)

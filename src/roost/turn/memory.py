@@ -12,6 +12,7 @@ from roost.context.view import View
 from roost.inbox.models import Address
 from roost.inbox.shown import is_prompt
 from roost.llm.providers.cache import EncodingCache
+from roost.sessions.effective import Slice, effective, mark_of
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.unreadable import is_stand_in
 from roost.turn.continuity import Continuity
@@ -32,7 +33,8 @@ class Fork(Struct, frozen=True):
     @classmethod
     def of(cls, parent: Address, seen: Sequence[Message]) -> "Fork":
         """The fork of a conversation of `parent` that ends with `seen`, which was asked things."""
-        users = [one.info for one in seen if isinstance(one.info, UserInfo)]
+        heard = [one for one in seen if mark_of(one) is None]
+        users = [one.info for one in heard if isinstance(one.info, UserInfo)]
         said = [info for info in users if not is_stand_in(info)]
         prompts = [info for info in said if is_prompt(info)]
         prompt = prompts[-1] if prompts else None
@@ -52,14 +54,24 @@ class Memory:
     A step that is cut in its middle is added up by `sampler`, what a judge used by `judging`.
     """
 
-    def __init__(self, claim: Claim, messages: list[Message], fork: Fork | None = None) -> None:
+    def __init__(
+        self,
+        claim: Claim,
+        known: Slice,
+        fork: Fork | None = None,
+        *,
+        prompt: UserInfo | None = None,
+    ) -> None:
+        """`prompt` is the newest one before what is `known`, if that has none."""
         self.claim = claim
         self.fork = fork
-        self.messages: list[Message] = []
-        """The slice, oldest first; extended, never loaded again."""
-        self.user: UserInfo | None = None
-        """The newest message of the slice that was said to the actor."""
-        self.prompt: UserInfo | None = None
+        self.messages = list(known.messages)
+        """The effective slice, oldest first; extended, never loaded again."""
+        self.settled = known.settled
+        """How many of them are the mark of the last shortening and its tail."""
+        self.user = prompt
+        """The newest message that was said to the actor."""
+        self.prompt = prompt
         """The newest of them that was a prompt, of a person or as the actor's brief."""
         turn = claim.turn
         self.progress = Progress(turn.budgets, turn.steps, turn.tokens, turn.cost)
@@ -69,6 +81,8 @@ class Memory:
         self.encoded = EncodingCache()
         self.prefix: tuple[Wanted, Prefix] | None = None
         """How its requests begin, and for whom that holds."""
+        self.overhead = 0
+        """Tokens of that beginning, by an estimate; 0 before the first request."""
         self.continuity = Continuity()
         self.recorder: Recorder | None = None
         """The step that is being written."""
@@ -91,16 +105,29 @@ class Memory:
         self.single = ""
         """Why steps are not chosen from several, as people were told last."""
         self._began = time.monotonic()
-        self.extend(messages)
+        for message in known.messages:
+            self._hear(message)
 
     def extend(self, messages: Iterable[Message]) -> None:
-        """Add `messages` at the end of the slice."""
+        """Add `messages` at the end of the slice; a mark among them shortens it."""
         for message in messages:
             self.messages.append(message)
-            if isinstance(message.info, UserInfo) and not is_stand_in(message.info):
-                self.user = message.info
-                if is_prompt(message.info):
-                    self.prompt = message.info
+            if mark_of(message) is None:
+                self._hear(message)
+            else:
+                self._shorten()
+
+    def _hear(self, message: Message) -> None:
+        info = message.info
+        if isinstance(info, UserInfo) and mark_of(message) is None and not is_stand_in(info):
+            self.user = info
+            if is_prompt(info):
+                self.prompt = info
+
+    def _shorten(self) -> None:
+        shortened = effective(self.messages)
+        self.messages, self.settled = list(shortened.messages), shortened.settled
+        self.continuity.declare("the conversation was shortened")
 
     def replace(self, changed: Iterable[Message]) -> None:
         """Put messages of the slice that have changed in the place of what they were."""

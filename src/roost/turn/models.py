@@ -1,12 +1,14 @@
 """What the loop reasons about: facts, the outcome of a step, and the action that follows."""
 
 from functools import cached_property
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
 from roost.actors.models import Budgets, CancelMode, Outcome
 from roost.context.agents import Agent
+from roost.context.capacity import Window
 from roost.goals.models import Goal, Ruling, Verdict
 from roost.llm.models import Model, ToolSpec
 from roost.sessions.models import AssistantInfo, Message, MessageError, UserInfo
@@ -91,7 +93,7 @@ class Facts(Struct, frozen=True, kw_only=True, dict=True):
     agent: Agent
     model: Model
     messages: tuple[Message, ...]
-    """The actor's slice, oldest first."""
+    """The actor's effective slice, oldest first."""
     user: UserInfo | None = None
     """The newest message that was said to the actor."""
     prompt: UserInfo | None = None
@@ -102,6 +104,12 @@ class Facts(Struct, frozen=True, kw_only=True, dict=True):
     """As they stood when the step began."""
     steps: int
     """Steps of this turn so far."""
+    window: Window = Window(0, 0)
+    """What of the model's window may be used."""
+    used: int = 0
+    """Tokens that the next request has, as far as is known."""
+    settled: int = 0
+    """How many of the messages are the mark of the last shortening and its tail."""
     elapsed: float
     """Seconds since the turn began."""
     cancel: CancelMode | None = None
@@ -208,4 +216,13 @@ class Stop(Struct, frozen=True):
     """What becomes of the goal. If that does not hold any more, the turn goes on."""
 
 
-Action = Sample | Inject | Wait | Stop
+class Shorten(Struct, frozen=True):
+    """Put words in the place of the conversation's beginning, and go on."""
+
+    cause: Literal["size", "provider"]
+    """It fills the window, or the provider refused a request as too long."""
+    attempt: int = 1
+    """Counts on while no step in between fitted."""
+
+
+Action = Sample | Inject | Wait | Shorten | Stop

@@ -1,6 +1,9 @@
 """Pins how the requests of a turn begin: read once a turn, stored only when it changes."""
 
+import msgspec
+
 from roost.actors.store import check_fence
+from roost.context.estimate import tokens_in
 from roost.context.prefix import Prefix, Wanted, holding, made_of
 from roost.context.prefix_store import find, put
 from roost.core.failpoints import failpoint
@@ -35,4 +38,11 @@ async def pin(world: World, memory: Memory, wanted: Wanted) -> Prefix:
     if memory.prefix is not None:
         memory.continuity.declare("another model, agent or set of tools")
     memory.prefix = wanted, prefix
+    memory.overhead = _tokens(wanted, prefix)
     return prefix
+
+
+def _tokens(wanted: Wanted, prefix: Prefix) -> int:
+    shown = [*prefix.system, *(f"{one.name}{one.description}" for one in wanted.tools)]
+    schemas = (msgspec.json.encode(one.schema).decode() for one in wanted.tools)
+    return sum(map(tokens_in, (*shown, *schemas)))

@@ -37,10 +37,6 @@ from roost.turn.watching import StreamWatch
 from roost.turn.world import World
 
 Store = Callable[[Transaction], None]
-TOO_LONG: Final = (
-    "Begin a new session, go on here with a model that takes more, or take back what made it so "
-    "long with `roost undo`."
-)
 _jitter: Final = random.SystemRandom()
 
 
@@ -281,9 +277,12 @@ def _charge_cut(memory: Memory, recorder: Recorder, attempts: _Attempts) -> None
 def _failed(recorder: Recorder, attempts: _Attempts, error: ModelError) -> Step:
     shown = describe(error, attempts.model)
     recorder.calls.clear()
+    if error.kind == "overflow":  # nothing was said, and what follows may well go on
+        recorder.info = msgspec.structs.replace(recorder.info, hidden=True)
+        message, store = _end(recorder, attempts, "other")
+        return Step(Overflow(message, shown), store, attempts.cost, attempts.tokens.total, 0)
     message, store = _end(recorder, attempts, "error", shown)
-    outcome = Overflow(message, shown) if error.kind == "overflow" else Failed(message, shown)
-    return Step(outcome, store, attempts.cost, attempts.tokens.total, 0)
+    return Step(Failed(message, shown), store, attempts.cost, attempts.tokens.total, 0)
 
 
 def _repeated(recorder: Recorder, attempts: _Attempts, unit: str) -> Step:
@@ -306,9 +305,9 @@ def describe(error: ModelError, model: Model) -> MessageError:
         data = {"providerID": model.provider, "message": error.words}
         return MessageError("ProviderAuthError", data)
     if error.kind == "overflow":
-        words = f"The conversation no longer fits {model.ref}: {error.message}\n{TOO_LONG}"
-        data = {"message": words}
-        return MessageError("ContextOverflowError", {**data, "responseBody": error.body})
+        words = f"The conversation does not fit {model.ref}: {error.message}"
+        data = {"message": words, "responseBody": error.body}
+        return MessageError("ContextOverflowError", data)
     if error.kind == "content_filter":
         return MessageError("ContentFilterError", {"message": error.words})
     data: dict[str, Any] = {

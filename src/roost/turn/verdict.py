@@ -5,9 +5,10 @@ from typing import Final
 import msgspec
 
 from roost.sessions.models import MessageError
-from roost.turn.models import Action, Facts, Stop
+from roost.turn.models import Action, Facts, Sample, Stop
 from roost.turn.policies import (
     cancel,
+    capacity,
     failure,
     finish,
     goal,
@@ -29,6 +30,7 @@ POLICIES: Final[tuple[Policy, ...]] = (
     hooks.ADMIT,
     hooks.CONCLUDE,
     cancel.POLICY,
+    capacity.POLICY,
     failure.POLICY,
     limits.POLICY,
     structured.ASK,
@@ -61,6 +63,8 @@ def verdict(facts: Facts) -> Action:
     """What to do next, of a step that was just taken as of one that was found at the start."""
     actions = (policy.judge(facts) for policy in POLICIES)
     decided = next((action for action in actions if action is not None), None)
+    if isinstance(decided, Sample) and (shorter := capacity.before_a_call(facts)) is not None:
+        return shorter
     return _with_dues(decided or Stop("failure", _UNJUDGED), facts)
 
 

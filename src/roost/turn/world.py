@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from roost.actors.models import Claim
 from roost.context.agents import Agent
+from roost.context.capacity import Window
 from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
@@ -135,6 +136,10 @@ class World(Struct, frozen=True, kw_only=True):
     allow_private_hosts: bool
     resolve_model: Callable[[ModelName], Model]
     """Raises `RoostError` for a model that cannot be used."""
+    window: Callable[[Model], Window]
+    """What of a model's window may be used."""
+    checkpoints: bool
+    """Whether long conversations are kept in words that no model is asked for; else one sums up."""
     judge: Callable[[Model], Model]
     """The model that judges the goal of a session which runs on the given one. Raises
     `RoostError`."""

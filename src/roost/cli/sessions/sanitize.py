@@ -20,6 +20,7 @@ from roost.sessions.models import (
 )
 from roost.sessions.parts import (
     AgentPart,
+    CompactionPart,
     FilePart,
     Part,
     PatchPart,
@@ -106,7 +107,7 @@ def _part(part: Part) -> Part:
             return replace(part, state=_state(part), metadata=None)
         case RetryPart():
             return replace(part, error={"message": _mark("error", part.id)})
-        case StepStartPart() | StepFinishPart():
+        case StepStartPart() | StepFinishPart() | CompactionPart():
             return part
         case PatchPart():
             mark = _mark("path", part.id)

@@ -29,6 +29,7 @@ from roost.sessions.export import Exported, encode
 from roost.sessions.models import AssistantInfo, Message, Session, UserInfo
 from roost.sessions.parts import (
     AgentPart,
+    CompactionPart,
     FilePart,
     Part,
     PatchPart,
@@ -192,6 +193,8 @@ class _Writer:
                 return [terminal_safe(f"[task for {part.agent}: {part.description}]")]
             case ToolPart():
                 return self._tool(part)
+            case CompactionPart():
+                return [f"[the conversation before this was shortened for the model{_sizes(part)}]"]
             case UnknownPart():
                 return [terminal_safe(f"[{part.type}]")]
             case StepStartPart() | StepFinishPart() | PatchPart() | RetryPart():
@@ -220,3 +223,9 @@ class _Writer:
         elif self._options.full and part.state.output:
             lines += [f"    {line}" for line in self._text(part.state.output)]
         return lines
+
+
+def _sizes(part: CompactionPart) -> str:
+    if not part.before:
+        return ""
+    return f": from about {part.before:,} tokens to {part.after:,}"

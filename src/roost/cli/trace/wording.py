@@ -49,6 +49,7 @@ _KINDS: Final = {
 _ACTIONS: Final = {
     "sample": "call the model again",
     "inject": "go on, told",
+    "shorten": "shorten the conversation",
     "wait": "wait for mail",
     "stop": "stop",
 }

@@ -3,7 +3,7 @@
 from typing import Final
 
 from roost.sessions.models import AssistantInfo, MessageError
-from roost.turn.models import Action, Facts, Failed, Overflow, Stop
+from roost.turn.models import Action, Facts, Failed, Stop
 from roost.turn.policy import Policy
 
 FILTERED: Final = "The provider's content filter withheld the answer"
@@ -11,12 +11,9 @@ UNTOLD: Final = "The model ended its step as an error and did not say why"
 
 
 def judge(facts: Facts) -> Action | None:
-    """Stop after a failed call, an overflow, or an answer that was withheld."""
-    match facts.outcome:
-        case Failed(error=error) | Overflow(error=error):
-            return Stop("failure", error)
-        case _:
-            pass
+    """Stop after a failed call, or an answer that was withheld."""
+    if isinstance(facts.outcome, Failed):
+        return Stop("failure", facts.outcome.error)
     if facts.kind == "filtered":
         return Stop("failure", MessageError("ContentFilterError", {"message": FILTERED}))
     if facts.kind != "failed" or facts.step is None:
@@ -28,8 +25,8 @@ def judge(facts: Facts) -> Action | None:
 
 POLICY: Final = Policy(
     name="failure",
-    looks_at="class `failed` or `filtered`: an error that trying again did not mend, a conversation"
-    " that is longer than the model's window, a step that a process left unfinished",
+    looks_at="class `failed` or `filtered`: an error that trying again did not mend, a step that a"
+    " process left unfinished",
     answers="stop with the error of the step",
     judge=judge,
 )

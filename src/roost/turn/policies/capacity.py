@@ -1,0 +1,74 @@
+"""A conversation that no longer fits the model's window is shortened, and the turn goes on."""
+
+from typing import Final
+
+from roost.sessions.effective import mark_of
+from roost.sessions.models import AssistantInfo, MessageError
+from roost.turn.models import Action, Facts, Overflow, Shorten, Stop
+from roost.turn.policy import Policy
+
+ATTEMPTS: Final = 2
+"""Times in a row that a conversation is shortened without a step in between that fitted."""
+TOO_LONG: Final = (
+    "The conversation does not fit the model's window, though it was shortened {times}: {why}. Go"
+    " on with a model that takes more, or begin a new session."
+)
+SWITCHED_OFF: Final = (
+    "{why}. Conversations are not shortened here, since `compaction.auto` is off; go on with a"
+    " model that takes more, or begin a new session."
+)
+_TIMES: Final = {1: "once", 2: "twice"}
+
+
+def judge(facts: Facts) -> Action | None:
+    """Shorten after the provider refused a request as too long; stop when that is of no use."""
+    if not isinstance(facts.outcome, Overflow):
+        return None
+    why = facts.outcome.error.message.partition("\n")[0].rstrip(".")
+    if not facts.window.auto:
+        return _stop(SWITCHED_OFF.format(why=why), facts.outcome)
+    attempt = _attempt(facts)
+    if attempt > ATTEMPTS:
+        times = _TIMES.get(attempt - 1, f"{attempt - 1} times")
+        return _stop(TOO_LONG.format(times=times, why=why), facts.outcome)
+    return Shorten("provider", attempt)
+
+
+def before_a_call(facts: Facts) -> Action | None:
+    """Shorten rather than call the model with a request that fills its window.
+
+    When that was of no use the request is made all the same: the provider knows its size better.
+    """
+    window = facts.window
+    if not window.auto or not 0 < window.usable <= facts.used:
+        return None
+    attempt = _attempt(facts)
+    return Shorten("size", attempt) if attempt <= ATTEMPTS else None
+
+
+def _attempt(facts: Facts) -> int:
+    """Which one in a row it would be."""
+    mark = mark_of(facts.messages[0]) if facts.settled else None
+    if mark is None or any(_fitted(one.info) for one in facts.messages[facts.settled :]):
+        return 1
+    return mark.attempt + 1
+
+
+def _fitted(info: object) -> bool:
+    return isinstance(info, AssistantInfo) and info.error is None and not info.hidden
+
+
+def _stop(words: str, outcome: Overflow) -> Stop:
+    data = {**outcome.error.data, "message": words}
+    return Stop("failure", MessageError("ContextOverflowError", data))
+
+
+POLICY: Final = Policy(
+    name="capacity",
+    looks_at="the model is to be called and the conversation fills its window; a request that the"
+    " provider refused as too long",
+    answers="put words in the place of its beginning, and go on",
+    judge=judge,
+    spent="make the call all the same; after a refusal stop with ContextOverflowError",
+)
+"""Its limit is `ATTEMPTS`, counted by the marks in the conversation itself."""
