@@ -163,6 +163,10 @@ def test_an_untrusted_project_runs_nothing_and_chooses_no_agent(tmp_path: Path) 
     async def check(stage: Served) -> None:
         known = await listed(stage)
         assert "run" not in known
+        refused = await run(stage, "run")
+        assert refused.status_code == 400
+        assert "/run of " in refused.text
+        assert "roost config trust" in refused.text
         assert {key: known["choose"].get(key) for key in ("agent", "model", "subtask")} == {
             "agent": None,
             "model": None,

@@ -37,20 +37,7 @@ def run(parser: Parser) -> None:
         " which costs that many times as much",
     )
     parser.may_be_numbered("--max")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "-c",
-        "--continue",
-        dest="continue_",
-        action="store_true",
-        help="go on with the last session of this folder",
-    )
-    which.add_argument(
-        "-s",
-        "--session",
-        metavar="ID",
-        help="go on with this session (the beginning of its id is enough)",
-    )
+    _going_on(parser)
     add("--title", metavar="TEXT", help="title of the new session")
     add(
         "--goal",
@@ -81,6 +68,23 @@ def run(parser: Parser) -> None:
         help="trust this repository's configuration exactly as it is now",
     )
     _limits(parser)
+
+
+def _going_on(parser: Parser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "-c",
+        "--continue",
+        dest="continue_",
+        action="store_true",
+        help="go on with the last session of this folder",
+    )
+    which.add_argument(
+        "-s",
+        "--session",
+        metavar="ID",
+        help="go on with this session (the beginning of its id is enough)",
+    )
 
 
 def _limits(parser: Parser) -> None:

@@ -40,10 +40,19 @@ class CommandCall(Struct, frozen=True, kw_only=True):
 
 
 def find_command(project: Project, name: str) -> CommandConfig:
-    """The command `name`. Raises `UsageError` with those that may be meant."""
+    """The command `name`. Raises `UsageError` with those that may be meant, and for one that waits
+    until the person trusts its repository.
+    """
     known: Mapping[str, CommandConfig] = built_in.commands(project)
     if (command := known.get(name)) is not None:
         return command
+    key = f"command.{name}"
+    waiting = next((one for one in project.loaded.waiting if one.key == key), None)
+    if waiting is not None:
+        raise UsageError(
+            f"the command /{name} of {waiting.source} is not used: {waiting.reason}",
+            hint="If you trust this repository's configuration: roost config trust.",
+        )
     names = sorted({*_BESIDE, *known})
     near = get_close_matches(name, names, n=1)
     guess = f" Did you mean /{near[0]}?" if near else ""

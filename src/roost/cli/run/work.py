@@ -160,10 +160,10 @@ async def _checked(runtime: Runtime, session: Session, begun: _Begun) -> PromptI
     screen = begun.last.screen
     assert screen is not None
     notes = await _notes(runtime, session, begun)
-    said = await spoken(runtime, session.id, begun.prompt, begun.options)
-    begun = msgspec.structs.replace(begun, prompt=said.prompt)
-    notes += said.notes
     try:
+        said = await spoken(runtime, session.id, begun.prompt, begun.options)
+        begun = msgspec.structs.replace(begun, prompt=said.prompt)
+        notes += said.notes
         name, model = await _model(runtime, session, begun)
     except RoostError as error:
         for note in notes:
