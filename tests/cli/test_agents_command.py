@@ -40,7 +40,7 @@ def test_agents_are_listed_with_what_they_may_do(user: User) -> None:
     assert "?: asked about first" in done.err
     assert "~: only commands that change nothing" in done.err
     assert listed(user)["explore"]["tools"] == [
-        "read", "glob", "grep", "bash", "webfetch", "actor",
+        "read", "glob", "grep", "bash", "webfetch", "memory", "history", "actor",
     ]  # fmt: skip
 
 

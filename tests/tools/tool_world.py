@@ -71,15 +71,18 @@ class ToolWorld:
         self.actors = FakeActors()
         self.sessions = FakeSessions()
         self.teams = FakeTeams()
-        whose = Whose("p", session_id)
+        self.whose = whose = Whose("p", session_id)
         self.index = Index(folder / "cache" / "search.db")
         self.layout = Layout(folder / "data")
-        self.memory = MemoryPort(
-            self.index, self.layout, whose, Secrets({"KEY": "hunter2-hunter2"}), writable=True
-        )
+        self.secrets = Secrets({"KEY": "hunter2-hunter2"})
+        self.memory = self.memory_port(writable=True)
         self.history = HistoryPort(database, History(database, self.index), whose)
         self.titles: list[str | None] = []
         self.tools = builtin_tools()
+
+    def memory_port(self, *, writable: bool) -> MemoryPort:
+        """Memory as the tool sees it."""
+        return MemoryPort(self.index, self.layout, self.whose, self.secrets, writable=writable)
 
     async def call(self, tool: str, call_id: str | None = None, **arguments: Any) -> ToolOutput:
         """Run a call whose arguments come as a model writes them."""
