@@ -14,7 +14,7 @@ from test_policy_restarts import CASES, Case, Child, through_a_kill
 from test_try_best import failing, no_progress
 
 from roost.actors import tree_budgets
-from roost.turn.policies import cancel, goal, hooks, limits, try_best
+from roost.turn.policies import cancel, goal, hooks, limits, try_best, uncommitted
 from roost.turn.verdict import POLICIES
 from scripted_model.picture import Request
 from scripted_model.scenario import Call, Reply, Said, Stall, Usage, reply
@@ -30,7 +30,7 @@ def used(row: Any) -> dict[str, float]:
 def test_every_budget_of_a_policy_is_tried_with_a_kill() -> None:
     """A new one needs a case in `test_policy_restarts` or a test here."""
     here = {limits.REPORT, cancel.BUDGET, hooks.POST_BUDGET, try_best.REMINDERS, goal.BUDGET}
-    at_the_end = {try_best.PAUSES}
+    at_the_end = {try_best.PAUSES, uncommitted.BUDGET}
     known = {one.name for policy in POLICIES for one in policy.allowances}
     assert known == {case.budget for case in CASES} - {limits.STEPS} | here | at_the_end
 

@@ -205,3 +205,22 @@ def test_whatever_else_the_person_says_planning_goes_on(tmp_path: Path, said: st
             assert not (stage.project / "made.txt").exists()
 
     asyncio.run(play())
+
+
+def test_a_session_that_a_planning_actor_directs_changes_nothing_either(
+    chat_house: Household,
+) -> None:
+    house = chat_house
+    house.config["agent"] = {"plan": {"tool_allowlist": ["read", "write", "bash", "session"]}}
+    order = {"action": "create", "task": "red: do your part.", "title": "Red", "agent": "build"}
+    touch = Call("bash", {"command": "touch made"})
+    cast = Cast(
+        [Call("session", {"operation": order}), "Directed.", "Heard.", "Heard."],
+        red=[touch, Call("write", {"filePath": "made", "content": "x"}), "Refused."],
+    )
+    house.play(cast)
+    house.prompt("Plan.", "--agent", "plan")
+    assert len(cast.heard["red"]) == 3
+    assert not (house.project / "made").exists()
+    assert "Say in your report" in cast.news("red", 1)
+    assert "Say in your report" in cast.news("red", 2)
