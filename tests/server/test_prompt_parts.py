@@ -272,3 +272,26 @@ def test_a_task_without_words_is_an_error(tmp_path: Path) -> None:
         assert "a subtask needs a prompt" in answer.text
 
     on_server(tmp_path, check)
+
+
+def test_a_stop_ends_the_actor_of_a_task_and_the_next_prompt_does_not_begin_it_anew(
+    tmp_path: Path,
+) -> None:
+    def script(request: Request) -> Reply:
+        if request.last_user_text.startswith("the long thing"):
+            return reply([Text("At work."), Barrier("child"), Text("Done.")])
+        return reply("Yes.")
+
+    async def check(stage: Served) -> None:
+        session = await stage.session()
+        working = asyncio.create_task(say(stage, session, subtask("the long thing")))
+        await asyncio.to_thread(stage.model.wait_for_barrier, "child")
+        assert (await stage.http.post(f"/session/{session}/abort")).json() is True
+        await working
+        actors = (await stage.http.get(f"/session/{session}/actor")).json()
+        assert [one["status"] for one in actors] == ["idle", "idle"]
+        answer = await say(stage, session, text("And now?"))
+        assert text_of(answer.json()) == "Yes."
+        assert len((await stage.http.get(f"/session/{session}/actor")).json()) == 2
+
+    on_server(tmp_path, check, script=script)
