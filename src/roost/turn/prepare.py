@@ -1,6 +1,7 @@
 """From facts to a request: pinned prefix, view, tools, reminders."""
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +12,7 @@ from roost.context.agents import Agent
 from roost.context.prefix import Wanted, in_order
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
+from roost.inbox.shown import is_prompt
 from roost.llm.models import (
     AssistantMessage,
     Media,
@@ -25,6 +27,7 @@ from roost.llm.models import (
 )
 from roost.sessions.models import AssistantInfo, MessagePath, MessageTime, UserInfo
 from roost.sessions.parts import Tokens
+from roost.sessions.unreadable import is_stand_in
 from roost.tools.answer_format import answer_format, is_structured
 from roost.tools.contract import Tool
 from roost.tools.structured_output import StructuredOutputTool
@@ -173,16 +176,27 @@ def _stripped(memory: Memory, message: Message) -> Message:
             return message
 
 
+def _answered(facts: Facts) -> UserInfo | None:
+    """What a step answers: the newest prompt since the model spoke, for which what the runtime says
+    beside it is no substitute; else what was said last.
+    """
+    infos = (message.info for message in reversed(facts.messages))
+    new = takewhile(lambda info: isinstance(info, UserInfo), infos)
+    said = (info for info in new if isinstance(info, UserInfo) and not is_stand_in(info))
+    return next(filter(is_prompt, said), facts.user)
+
+
 def _info(world: World, memory: Memory, facts: Facts) -> AssistantInfo:
     last = facts.last
     user = facts.user
+    answered = _answered(facts)
     actor = memory.claim.actor
     place = world.place
     return AssistantInfo(
         id=new_id("message", after=last.info.id if last else None),
         session_id=world.session.id,
         time=MessageTime(created=now_ms()),
-        parent_id=user.id if user else "",
+        parent_id=answered.id if answered else "",
         model_id=facts.model.ref.partition("/")[2],
         provider_id=facts.model.provider,
         mode=facts.agent.name,
