@@ -27,6 +27,7 @@ from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
 from roost.turn.memory import Fork, Memory
 from roost.turn.models import Facts
+from roost.turn.remarks import steering
 from roost.turn.verdict import REFILLED_BY_A_PERSON
 from roost.turn.world import World
 
@@ -130,7 +131,7 @@ def take(tx: Transaction, memory: Memory, progress: Progress) -> Taken:
             goals.begin_anew(tx, memory.claim.address.session_id)
         save_progress(tx, memory.claim, msgspec.structs.replace(progress, budgets=budgets))
     if memory.remarks is not None and not memory.finalizing:
-        new += memory.remarks.behind(tx, memory.messages, new, begun=progress.steps > 0)
+        new += memory.remarks.behind(tx, memory.messages, new)
     if tree_budgets.is_limited(budgets):
         budgets = tree_budgets.read(tx, memory.claim, budgets)
     return Taken(actor, new, msgspec.structs.replace(progress, budgets=budgets), hops)
@@ -182,6 +183,8 @@ def received(world: World, memory: Memory, taken: Taken) -> Facts:
     """The facts once `taken` is committed."""
     memory.progress = taken.progress
     memory.hops = taken.hops
+    begun = taken.progress.steps > 0
+    memory.steering = steering(taken.new, begun=begun) or memory.steering
     memory.extend(taken.new)
     return _facts(world, memory, taken.actor)
 

@@ -102,6 +102,8 @@ class Memory:
         """What is to be kept of verdicts, and is not stored yet."""
         self.remarks: Remarks | None = None
         """Says what is to be known beside new words; None where nothing is."""
+        self.steering = ""
+        """How the newest words of a person came, if not as a turn begins; for all its requests."""
         self.single = ""
         """Why steps are not chosen from several, as people were told last."""
         self._began = time.monotonic()

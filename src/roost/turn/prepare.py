@@ -109,12 +109,13 @@ def _request(
 ) -> ModelRequest:
     user, agent = facts.user, head.agent
     messages = suitable(memory, memory.view.build(facts.messages))
-    reminder = f"<system-reminder>\n{action.words}\n</system-reminder>"
+    said = (memory.steering, action.words)
+    reminders = tuple(f"<system-reminder>\n{one}\n</system-reminder>" for one in said if one)
     return ModelRequest(
         model=_with_options(facts.model, agent),
         system=head.system,
         messages=messages,
-        reminders=(reminder,) if action.words else (),
+        reminders=reminders,
         tools=tuple(_spec(tool) for tool in tools.values()),
         tool_choice="none" if action.closing else "auto",
         temperature=agent.temperature,

@@ -1,5 +1,8 @@
-"""What the runtime says behind new words to an actor: that it plans now or may work again, and
-that a person spoke while it was at work. Stored once, as a row of the actor's own inbox.
+"""What the runtime says beside new words to an actor.
+
+That it plans now, or may work again, is stored once, as a row of the actor's own inbox. That a
+person spoke while it was at work is said at the end of the requests of that turn, behind all that
+is cached, and kept nowhere: it is about how the words came, which nobody wants to read later.
 """
 
 from collections.abc import Sequence
@@ -36,24 +39,16 @@ class Remarks(Struct, frozen=True):
     claim: Claim
 
     def behind(
-        self, tx: Transaction, slice_: Sequence[Message], new: Sequence[Message], *, begun: bool
+        self, tx: Transaction, slice_: Sequence[Message], new: Sequence[Message]
     ) -> list[Message]:
-        """What is said behind `new`, which was just delivered to an actor that knows `slice_`.
-
-        `begun`: the turn had taken a step before.
-        """
+        """What is stored behind `new`, which was just delivered to an actor that knows `slice_`."""
         heard = [message.info for message in new if isinstance(message.info, UserInfo)]
         if not heard or self.claim.actor.cancel is not None:
             return []
-        said = {"steered": steering(new, begun=begun)}
         news = self._mode(heard[-1].agent, (*slice_, *new))
-        if news is not None:
-            said[news.mode] = news.words
-        for origin, words in said.items():
-            if words:
-                self._send(tx, origin, words, heard[-1].id)
-        if not any(said.values()):
+        if news is None:
             return []
+        self._send(tx, news.mode, news.words, heard[-1].id)
         address, turn_id = self.claim.address, self.claim.turn.id
         return drain(tx, address, turn_id, agent=heard[-1].agent, model=heard[-1].model)
 
@@ -81,7 +76,10 @@ class Remarks(Struct, frozen=True):
 
 
 def steering(new: Sequence[Message], *, begun: bool) -> str:
-    """What to say of words of a person among `new`; empty if they are a turn's usual beginning."""
+    """What to say of words of a person among `new`; empty if they are a turn's usual beginning.
+
+    `begun`: the turn had taken a step before.
+    """
     count = sum(map(_is_said, new))
     if begun and count:
         one = count == 1
