@@ -10,7 +10,17 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from benchmarks import delegation, headless, inbox, peers, policies, snapshots, streaming, waiting
+from benchmarks import (
+    delegation,
+    headless,
+    inbox,
+    memory,
+    peers,
+    policies,
+    snapshots,
+    streaming,
+    waiting,
+)
 from benchmarks.measure import Figure, machine_speed
 
 GROUPS: Final[dict[str, Callable[[], list[Figure]]]] = {
@@ -21,6 +31,7 @@ GROUPS: Final[dict[str, Callable[[], list[Figure]]]] = {
     "delegation": delegation.figures,
     "snapshots": snapshots.figures,
     "policies": policies.figures,
+    "memory": memory.figures,
 }
 
 

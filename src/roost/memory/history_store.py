@@ -208,7 +208,7 @@ def search(db: Reader, words: Sequence[str], filters: Filters, limit: int) -> li
     newest = db.one("SELECT max(id) AS id FROM passage")
     total = (newest["id"] if newest else None) or 0
     found: list[FoundPassage] = []
-    for number, score in weighed(db, "history", words, _facets(filters), total):
+    for number, score in weighed(db, "history", words, _facets(db, filters), total):
         row = db.one(
             "SELECT p.row, h.mark, h.created, p.seq, p.kind, p.chunk FROM passage p"
             " JOIN heard h ON h.row = p.row"
@@ -224,12 +224,15 @@ def search(db: Reader, words: Sequence[str], filters: Filters, limit: int) -> li
     return found
 
 
-def _facets(filters: Filters) -> list[list[str]]:
+def _facets(db: Reader, filters: Filters) -> list[list[str]]:
+    """What a passage must hold beside words; nothing for kinds that are all there are."""
+    wanted = sum(1 << one for one in set(filters.kinds))
+    kinds = filters.kinds if wanted != state(db).kinds else ()
     groups = [
         [_session(filters.session_id)] if filters.session_id else [],
         [_project(filters.project_id)] if filters.project_id else [],
         [_tool(filters.tool)] if filters.tool else [],
-        [_kind(one) for one in filters.kinds],
+        [_kind(one) for one in kinds],
     ]
     return [group for group in groups if group]
 

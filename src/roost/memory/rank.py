@@ -5,7 +5,7 @@ since only they know whether the words stand together as they were asked for.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
@@ -90,15 +90,32 @@ def query_of(text: str) -> Query:
 
 
 def ranked(
-    query: Query, candidates: Iterable[Candidate[T]], now: int, limit: int, floor: float = FLOOR
+    query: Query,
+    candidates: Iterable[Candidate[T]],
+    now: int,
+    limit: int,
+    *,
+    same: Callable[[T], Hashable] | None = None,
 ) -> list[Hit[T]]:
-    """The best of `candidates`, the best first; `now` is milliseconds since the epoch."""
+    """The best of `candidates`, the best first; `now` is milliseconds since the epoch.
+
+    Of those for which `same` gives one thing the best alone is shown.
+    """
     scored = [(_score(query, one, now), one) for one in candidates]
     scored.sort(key=lambda pair: -pair[0])
-    top = scored[0][0] if scored else 0.0
-    kept = [pair for at, pair in enumerate(scored) if not at or pair[0] >= floor * top]
+    least = FLOOR * scored[0][0] if scored else 0.0
     wanted = frozenset(query.words)
-    return [Hit(one.of, score, snippet(one.text, wanted), wanted) for score, one in kept[:limit]]
+    hits: list[Hit[T]] = []
+    seen: set[Hashable] = set()
+    for score, one in scored:
+        if len(hits) == limit or score < least:
+            break
+        thing = same(one.of) if same is not None else id(one)
+        if thing in seen:
+            continue
+        seen.add(thing)
+        hits.append(Hit(one.of, score, snippet(one.text, wanted), wanted))
+    return hits
 
 
 def _score(query: Query, candidate: Candidate[T], now: int) -> float:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from roost.db.transaction import Reader
 
-COMMON: Final = 6_000
+COMMON: Final = 4_000
 """Rows that the rarer words of a query may stand in before the more common ones are left out: they
 would tell little, and cost much."""
 Name = Literal["memory", "history"]

@@ -15,7 +15,7 @@ from roost.db.transaction import Reader, Transaction
 from roost.memory import history_store as store
 from roost.memory.history_store import Filters, FoundPassage, Heard, Passage, Place, State
 from roost.memory.index import Index
-from roost.memory.rank import Candidate, Hit, query_of, ranked
+from roost.memory.rank import Candidate, query_of, ranked
 from roost.sessions import spoken as messages
 from roost.sessions.said import KINDS, USUAL, SaidKind, chunks, said_in
 from roost.sessions.spoken import Spoken
@@ -24,7 +24,7 @@ from roost.tools.history_port import MOST, Found, HistoryFound, HistoryQuery
 PATIENCE: Final = 2.0
 """Seconds for which a search takes up what was not looked at yet."""
 _BATCH: Final = 200
-_CANDIDATES: Final = 80
+_CANDIDATES: Final = 60
 """Passages whose text decides about the order."""
 STALE: Final = 500
 """Passages that are gone, above which, and above an eighth of all, the index is made anew."""
@@ -38,6 +38,7 @@ class History:
         self._database = database
         self._index = index
         self._kinds = tuple(kinds)
+        self._wanted = sum(1 << KINDS.index(one) for one in self._kinds)
 
     @property
     def kinds(self) -> tuple[SaidKind, ...]:
@@ -63,14 +64,18 @@ class History:
             self._index.read, lambda db: store.search(db, asked.words, filters, _CANDIDATES)
         )
         candidates = await self._database.read(lambda db: _texts(db, passages))
-        hits = ranked(asked, candidates, now_ms(), _CANDIDATES)
-        return HistoryFound(tuple(_one_a_text(hits)[: min(query.limit, MOST)]), behind)
+        limit = min(query.limit, MOST)
+        # What was said twice, as in a copy of a session, is shown once.
+        hits = ranked(asked, candidates, now_ms(), limit, same=lambda one: one.said.text)
+        return HistoryFound(tuple(hits), behind)
 
     async def catch_up(self, patience: float) -> int:
         """Take up what was said since, for at most about `patience` seconds; how many messages are
         left.
         """
         deadline = time.monotonic() + patience
+        if await self._is_complete():
+            return 0
         await self._begin()
         await self._finish()
         while (high := await self._newer()) and time.monotonic() < deadline:
@@ -81,15 +86,35 @@ class History:
         newest = await self._database.read(messages.newest_row)
         return max(0, newest - state.high) + max(0, state.low - 1)
 
+    async def _is_complete(self) -> bool:
+        """Whether nothing was said and nothing removed since the index was brought up to date."""
+
+        def known(db: Reader) -> tuple[State, list[tuple[int, int]], list[int]]:
+            return store.state(db), store.newest(db, 1), store.unfinished(db)
+
+        state, newest, growing = await asyncio.to_thread(self._index.read, known)
+        if growing or state.low or self._wanted & ~state.kinds or not newest:
+            return False
+        row, mark = newest[0]
+
+        def same(db: Reader) -> bool:
+            found = messages.id_at(db, row)
+            return (
+                found is not None
+                and store.mark_of(found) == mark
+                and messages.newest_row(db) == row
+                and messages.session_sums(db) == (state.sessions, state.sum)
+            )
+
+        return await self._database.read(same)
+
     async def _begin(self) -> None:
         """Let go of what is gone, and begin anew where that is less than to go on."""
         state = await asyncio.to_thread(self._index.read, store.state)
-        wanted = sum(1 << KINDS.index(one) for one in self._kinds)
-        if wanted & ~state.kinds:
-            await asyncio.to_thread(
-                self._index.write, lambda tx: store.reset(tx, wanted | state.kinds)
-            )
-            state = State(kinds=wanted | state.kinds)
+        if self._wanted & ~state.kinds:
+            kinds = self._wanted | state.kinds
+            await asyncio.to_thread(self._index.write, lambda tx: store.reset(tx, kinds))
+            state = State(kinds=kinds)
         sums = await self._database.read(messages.session_sums)
         if sums != (state.sessions, state.sum):
             there = await self._database.read(messages.session_ids)
@@ -246,14 +271,3 @@ def _texts(db: Reader, passages: Sequence[FoundPassage]) -> list[Candidate[Found
             of = Found(spoken, texts[place.seq], place.chunk)
             found.append(Candidate(of, one.score, pieces[place.chunk], one.created))
     return found
-
-
-def _one_a_text(hits: Sequence[Hit[Found]]) -> list[Hit[Found]]:
-    """The best piece of each text; what was said twice, as in a copy of a session, counts once."""
-    seen: set[str] = set()
-    kept: list[Hit[Found]] = []
-    for hit in hits:
-        if hit.of.said.text not in seen:
-            seen.add(hit.of.said.text)
-            kept.append(hit)
-    return kept
