@@ -16,7 +16,7 @@ def said(text: str, origin: str = "", *, synthetic: bool = True) -> Message:
 
 
 def news(last: Any, **more: Any) -> ModeNews | None:
-    given = {"plans": False, "below": False, "plan": PLAN, "written": True, **more}
+    given: dict[str, Any] = {"plans": False, "below": False, "plan": PLAN, "written": True, **more}
     return mode_news(last, **given)
 
 
