@@ -56,7 +56,8 @@ _VALUE: Final = re.compile(
     r"|\b[0-9a-f]{7,64}\b(?<![0-9]{7})"
     r"|\bv?\d+\.\d+\.\d+[\w.+-]*"
     r"|`[^`\n]{3,80}`"
-    r"|(?<![\w.])\d{4,}(?![\w.])"
+    r"|(?<![\w.])\d{4,}(?![\w.])",
+    re.ASCII,  # a number is one beside Chinese too
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？;；])\s*|\n+")
 _READS: Final = frozenset({"read", "grep", "glob", "list"})
