@@ -27,11 +27,11 @@ TOO_LONG = json.dumps(
 )
 
 
-def test_what_waits_behind_a_conversation_that_is_too_long_is_heard_and_tried_once(
+def test_what_waits_behind_a_conversation_that_is_too_long_is_heard_at_a_bounded_cost(
     tmp_path: Path,
 ) -> None:
     full = Status(400, {}, TOO_LONG)
-    script = scenario(step(Barrier("gate"), full), full, scope="server")
+    script = scenario(step(Barrier("gate"), full), step(full, times=99), scope="server")
 
     async def check(stage: Served) -> None:
         session_id = await stage.session()
@@ -45,10 +45,11 @@ def test_what_waits_behind_a_conversation_that_is_too_long_is_heard_and_tried_on
         for answer in (await first, await second):
             assert answer.json()["info"]["error"]["name"] == "ContextOverflowError"
         turns = (await stage.http.get(f"/session/{session_id}/turns")).json()
-        assert [turn["outcome"] for turn in turns] == ["failure"] * 2
+        assert {turn["outcome"] for turn in turns} == {"failure"}
         mail = (await stage.http.get(f"/session/{session_id}/inbox")).json()
-        assert [row["state"] for row in mail] == ["delivered"] * 2
-        assert len(stage.model.requests) == 2
+        prompts = [row["state"] for row in mail if row["kind"] == "prompt"]
+        assert prompts == ["delivered"] * 2
+        assert len(stage.model.requests) <= 6, "no loop of calls that are refused"
         assert (await stage.http.get("/session/status")).json() == {}
 
     on_server(tmp_path, check, script=script)
