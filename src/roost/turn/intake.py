@@ -151,19 +151,19 @@ def _reminded(tx: Transaction, memory: Memory, prompt: UserInfo) -> list[Message
     address, turn_id = memory.claim.address, memory.claim.turn.id
     known = tasks.listed(tx, address.session_id)
     open_tasks = sum(one.status not in TERMINAL for one in known)
-    notes = {
-        "active-actors": active_actors(tx, address),
-        "recall": recall_note(memory.remembered, open_tasks),
-    }
-    if not any(notes.values()):
+    notes = (
+        ("active", "active-actors", active_actors(tx, address)),
+        ("recall", "recall", recall_note(memory.remembered, open_tasks)),
+    )
+    if not any(words for _, _, words in notes):
         return []
-    for origin, words in notes.items():
+    for key, origin, words in notes:
         if words:
-            send(tx, _note(memory.claim, words, origin))
+            send(tx, _note(memory.claim, words, origin=origin, key=key))
     return drain(tx, address, turn_id, agent=prompt.agent, model=prompt.model)
 
 
-def _note(claim: Claim, words: str, origin: str) -> Letter:
+def _note(claim: Claim, words: str, *, origin: str, key: str) -> Letter:
     """What Roost says to the actor of a turn, once in it."""
     return Letter(
         receiver=claim.address,
@@ -171,7 +171,7 @@ def _note(claim: Claim, words: str, origin: str) -> Letter:
         body=NoteBody(words, origin=origin),
         sender=claim.address,
         sender_turn=claim.turn.id,
-        key=f"{origin}:{claim.turn.id}",
+        key=f"{key}:{claim.turn.id}",
     )
 
 
