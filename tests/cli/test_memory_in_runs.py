@@ -109,3 +109,13 @@ def test_history_is_found_from_the_command_line_until_its_session_is_deleted(
     assert user.call("history", "search", "-s", session["id"], "port").code == 0
     assert user.call("sessions", "delete", "--yes", session["id"]).code == 0
     assert user.call("history", "search", "--all", "port").code == 1
+
+
+def test_the_notes_of_a_session_go_with_it(user: User, model: ScriptedModel) -> None:
+    call = {"action": "append", "file": "session/notes.md", "text": "zebra"}
+    model.use(scenario(Call("memory", call), "Noted."))
+    user.run("run", "go")
+    assert user.call("memory", "search", "--all", "zebra").code == 0
+    (session,) = json.loads(user.call("sessions", "--json").out)
+    user.call("sessions", "delete", "--yes", session["id"])
+    assert user.call("memory", "search", "--all", "zebra").code == 1

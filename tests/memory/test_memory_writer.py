@@ -169,3 +169,18 @@ def test_what_is_kept_is_for_its_owner_alone(tmp_path: Path) -> None:
     writer.append(file, "- x")
     assert file.path.stat().st_mode & 0o077 == 0
     assert file.path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_what_a_deleted_session_wrote_down_goes_and_nothing_else(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    for name in ("session/notes.md", "sessions/ses_2/notes.md", "project/MEMORY.md"):
+        writer.append(layout.locate(name, MINE), "- x")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "notes.md").write_text("theirs")
+    (layout.root / "sessions" / "ses_3").symlink_to(outside)
+    for session_id in ("ses_1", "ses_3", "ses_none"):
+        writer.forget_session(layout, session_id)
+    left = {one.relative_to(layout.root).as_posix() for one in layout.root.rglob("[a-zA-Z]*.md")}
+    assert left == {"sessions/ses_2/notes.md", "projects/p1/MEMORY.md"}
+    assert (outside / "notes.md").read_text() == "theirs"

@@ -7,6 +7,7 @@ taken as a reason to begin again.
 
 import fcntl
 import os
+import shutil
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from roost.core.errors import ConflictError, NotFoundError, StorageError, UsageE
 from roost.core.failpoints import failpoint
 from roost.core.text import clean, decode
 from roost.memory import sections
-from roost.memory.layout import Located
+from roost.memory.layout import Layout, Located
 from roost.workspace.atomic import StagedFile
 from roost.workspace.openat import opened_file
 
@@ -163,3 +164,20 @@ def _acquire(descriptor: int, path: Path) -> None:
                     hint="Nothing was written. Try again.",
                 ) from error
         time.sleep(_PAUSE * _jitter.uniform(0.5, 1.5))
+
+
+def forget_session(layout: Layout, session_id: str) -> None:
+    """Remove the files of a session that was deleted. No link is followed out of its folder.
+
+    Raises `StorageError` naming the folder if that cannot be done.
+    """
+    folder = layout.folder("session", session_id)
+    if not folder.is_dir() or folder.resolve() != folder:
+        return
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: the notes of a deleted session cannot be removed: {error.strerror}",
+            hint="Remove the folder yourself.",
+        ) from error

@@ -1,5 +1,6 @@
-"""The working trees of a session and of all below it, when the session is to be deleted."""
+"""The working trees and notes of a session and of all below it, when it is to be deleted."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from roost.actors import peers
 from roost.core.errors import ConflictError, RoostError
 from roost.db.database import Database
 from roost.db.transaction import Reader
+from roost.memory.layout import Layout
+from roost.memory.writer import forget_session
 from roost.runtime.session_views import worktree_of
 from roost.sessions import store as sessions
 from roost.workspace import worktrees
@@ -25,7 +28,12 @@ class Tree(Struct, frozen=True):
 
 
 async def delete_session(
-    database: Database, session_id: str, stop: Callable[[], Awaitable[None]], *, force: bool
+    database: Database,
+    layout: Layout,
+    session_id: str,
+    stop: Callable[[], Awaitable[None]],
+    *,
+    force: bool,
 ) -> list[str]:
     """Remove a session with all below it, once `stop` has stopped what works there.
 
@@ -39,8 +47,16 @@ async def delete_session(
     if not force:  # whoever was stopped may have written meanwhile
         await require_nothing_held(trees, session_id)
     kept = await remove_empty(trees)
+    within = await database.read(lambda db: sessions.ids_within(db, session_id))
     await database.write(lambda tx: sessions.delete(tx, session_id))
+    await forget_notes(layout, within)
     return kept
+
+
+async def forget_notes(layout: Layout, session_ids: Sequence[str]) -> None:
+    """Remove what sessions that are deleted had written down for themselves."""
+    for one in session_ids:
+        await asyncio.to_thread(forget_session, layout, one)
 
 
 async def trees_within(database: Database, session_id: str) -> list[Tree]:

@@ -21,6 +21,8 @@ from roost.core.errors import RoostError
 from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.inbox import aged as inbox_aged
+from roost.memory.layout import Layout
+from roost.runtime.deleting import forget_notes
 from roost.runtime.old_outputs import DAY, take_turn
 from roost.runtime.old_snapshots import prune_snapshots
 from roost.runtime.project import Projects
@@ -126,5 +128,7 @@ class Retention:
                 )
                 for one in found
             ]
-            if not any(removed):
+            gone = [one for one, done in zip(found, removed, strict=True) if done]
+            await forget_notes(Layout(self._paths.data), gone)
+            if not gone:
                 return

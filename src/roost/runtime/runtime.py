@@ -24,6 +24,7 @@ from roost.goals import store as goals
 from roost.inbox import changes
 from roost.inbox import store as inbox
 from roost.inbox.models import Address, InboxRow, Letter, PromptBody, PromptPart
+from roost.memory.layout import Layout
 from roost.permissions import asks, gate
 from roost.permissions.asks import Ask
 from roost.permissions.models import Reply
@@ -178,7 +179,8 @@ class Runtime:
             for actor in mark:
                 await self.wait_idle(actor.session_id, actor.actor_id)
 
-        return await delete_session(self.database, session_id, stop_all, force=force)
+        layout = Layout(self.paths.data)
+        return await delete_session(self.database, layout, session_id, stop_all, force=force)
 
     # Prompts
 

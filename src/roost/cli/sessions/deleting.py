@@ -20,7 +20,8 @@ from roost.core.errors import BusyError, UsageError
 from roost.core.text import terminal_safe
 from roost.db.database import Database
 from roost.db.transaction import Reader, Transaction
-from roost.runtime.deleting import remove_empty, require_nothing_held, trees_within
+from roost.memory.layout import Layout
+from roost.runtime.deleting import forget_notes, remove_empty, require_nothing_held, trees_within
 from roost.sessions import store as sessions
 from roost.sessions.models import Session
 
@@ -54,6 +55,7 @@ async def _delete(home: Home, options: DeleteOptions) -> int:
         if running and not options.force:
             raise _busy(session, running, watch)
         trees = await trees_within(database, session.id)
+        within = await database.read(lambda db: _tree(db, session.id))
         if not options.force:
             await require_nothing_held(trees, session.id)
         if not options.yes and not _agreed(session):
@@ -63,6 +65,7 @@ async def _delete(home: Home, options: DeleteOptions) -> int:
             await _stop_and_remove(database, session, watch)
         else:
             await database.write(lambda tx: _remove(tx, session, watch))
+        await forget_notes(Layout(home.paths.data), within)
         kept = await remove_empty(trees)
     tell(f"deleted {session.id}\n")
     for tree in kept:
