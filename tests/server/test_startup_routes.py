@@ -105,15 +105,19 @@ def test_what_roost_does_not_do_is_refused_by_name_with_a_reason(tmp_path: Path)
             assert problem["data"]["message"]
 
 
-def test_interfaces_are_told_why_a_conversation_is_not_shortened(tmp_path: Path) -> None:
+def test_a_conversation_is_shortened_for_an_interface(tmp_path: Path) -> None:
     async def check(stage: Served) -> None:
         session_id = await stage.session()
+        await stage.prompt(session_id, "Build a parser. " * 200)
         async with stage.events() as events:
             body = {"providerID": "test", "modelID": "scripted"}
-            answer = await stage.http.post(f"/session/{session_id}/summarize", json=body)
+            assert answered(await stage.http.post(f"/session/{session_id}/summarize", json=body))
             async with asyncio.timeout(20):
-                told = await anext(e async for e in events if e["type"] == "tui.toast.show")
-        assert told["properties"]["message"] == answer.json()["data"]["message"]
+                told = await anext(e async for e in events if e["type"] == "session.compacted")
+        assert told["properties"]["sessionID"] == session_id
+        messages = answered(await stage.http.get(f"/session/{session_id}/message"))
+        kinds = [part["type"] for message in messages for part in message["parts"]]
+        assert "compaction" in kinds
 
     on_server(tmp_path, check)
 

@@ -1,6 +1,5 @@
 """`roost btw`: asks something about a session, which goes on as if nobody had."""
 
-import asyncio
 import sys
 from typing import Any, Final, Literal
 
@@ -12,6 +11,7 @@ from roost.cli.run.stopping import EXIT_CODES, Stop, stopping
 from roost.cli.sessions.naming import chosen
 from roost.cli.storage import Home, run_at_home, tell_notes
 from roost.cli.table import as_json
+from roost.cli.waiting import unless_stopped
 from roost.core.amounts import counted, dollars
 from roost.core.errors import RoostError
 from roost.core.text import terminal_safe
@@ -68,15 +68,7 @@ async def _answered(
     asked: Address = (await runtime.named(session.id)).address
     question = " ".join(options.question)
     seconds = options.time_limit or SECONDS
-    asking = asyncio.create_task(ask_aside(runtime, asked, question, seconds))
-    stopped = asyncio.create_task(stop.asked.wait())
-    try:
-        await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        return await asking if asking.done() else None
-    finally:
-        stopped.cancel()
-        asking.cancel()
-        await asyncio.gather(asking, stopped, return_exceptions=True)
+    return await unless_stopped(ask_aside(runtime, asked, question, seconds), stop)
 
 
 def _show(session: Session, told: SideAnswer, options: AsideOptions) -> int:

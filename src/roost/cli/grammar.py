@@ -70,6 +70,13 @@ COMMANDS: Final = (
         words="question",
     ),
     Command(
+        "compact",
+        "shorten a long session for the model; nothing of it is deleted",
+        options.compact,
+        "roost.cli.compact",
+        notes.COMPACT,
+    ),
+    Command(
         "undo",
         "take back the last prompt: what was said, and what was done to files",
         undo,

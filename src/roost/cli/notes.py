@@ -130,6 +130,17 @@ nothing of it, works on meanwhile, and keeps no trace. The answer goes to stdout
 stderr.
 
 exit codes: 0 answered, 1 it could not be, 2 wrong usage, 124 it took too long, 130 interrupted"""
+COMPACT: Final = """\
+examples:
+  roost compact
+  roost compact -s ses_dd3f
+  roost run -c /compact
+
+A model sums the conversation up, its end stays word for word, and from then on the model is shown
+these two. Conversations that fill the model's window are shortened without being asked. Nothing of
+them is deleted: `roost sessions show` and `roost history` still have every word.
+
+exit codes: 0 done, or there was nothing to shorten; 1 it failed, 2 wrong usage, 130 interrupted"""
 RESUMED: Final = """\
 exit codes are those of `roost run --goal`: 0 the goal is met, 1 it cannot be reached or was not
 judged, 3 a limit came first"""

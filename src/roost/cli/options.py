@@ -249,6 +249,13 @@ def btw(parser: Parser) -> None:
     formats(parser)
 
 
+def compact(parser: Parser) -> None:
+    """Of `roost compact`."""
+    of_session(parser, "this session (default: the last one of this folder)")
+    place(parser, "without -s: the last session of this folder")
+    formats(parser)
+
+
 def inbox(parser: Parser) -> None:
     """Of `roost inbox`."""
     add = actions(parser)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from roost.config.models import CommandConfig
 from roost.core.errors import UsageError
 from roost.core.text import cut, echo
-from roost.runtime import built_in, goal_command, side_command
+from roost.runtime import built_in, goal_command, shortening, side_command
 from roost.runtime.actor_port import spawnable
 from roost.runtime.command_shell import expanded
 from roost.runtime.mentions import mentioned
@@ -22,7 +22,7 @@ from roost.sessions.models import ModelName
 _HELPER: Final = "general"
 """The agent of a subtask whose command names none that can be started."""
 _TITLE: Final = 60
-_BESIDE: Final = frozenset({goal_command.NAME, side_command.NAME})
+_BESIDE: Final = frozenset({goal_command.NAME, side_command.NAME, shortening.NAME})
 """Commands that are more than a prompt: whoever takes a command looks at them first."""
 
 

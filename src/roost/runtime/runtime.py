@@ -1,8 +1,9 @@
 """Roost without a surface: everything that the CLI and the server can ask for."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -193,13 +194,15 @@ class Runtime:
         idle_only: bool = False,
         news: tuple[Event, ...] = (),
         command: str | None = None,
+        order: Mapping[str, Any] | None = None,
     ) -> Accepted:
         """Accept a prompt: once this returns it is stored and will be answered.
 
         It is for the actor `actor_id`, or for the one that fronts the session.
         With `idle_only` a busy actor refuses it with `BusyError`; otherwise it steers the running
         turn at its next step. `news` is told with its commit, unless it was accepted before.
-        `command` is run in place of asking a model, for an idle actor alone.
+        `command` is run in place of asking a model, for an idle actor alone; `order` is the format
+        of a prompt that asks for something else which is no answer.
         """
         named = await self.named(session_id, actor_id)
         address = named.address
@@ -207,7 +210,9 @@ class Runtime:
             given = _checked_goal(named, given)
         body = await self.body_of(address, with_note(given))
         if command is not None:
-            body = msgspec.structs.replace(body, format=asked(command))
+            order = asked(command)
+        if order is not None:
+            body = msgspec.structs.replace(body, format=dict(order))
 
         await self.undo.finish(session_id)
 
@@ -235,7 +240,7 @@ class Runtime:
         accepted = await self.database.write(accept)
         if not given.no_reply:
             self.scheduler.wake(address)
-        if accepted.new and named.fronts and command is None:
+        if accepted.new and named.fronts and order is None:
             self._titles.consider(session_id, body)
         return accepted
 

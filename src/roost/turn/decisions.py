@@ -17,6 +17,7 @@ from roost.turn.verdict import POLICIES
 
 _CAUSES: Final = {
     "size": "the conversation fills the model's window (attempt {})",
+    "asked": "a person asked for it",
     "provider": "the provider refused the request as too long (attempt {})",
 }
 

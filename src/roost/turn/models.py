@@ -219,8 +219,8 @@ class Stop(Struct, frozen=True):
 class Shorten(Struct, frozen=True):
     """Put words in the place of the conversation's beginning, and go on."""
 
-    cause: Literal["size", "provider"]
-    """It fills the window, or the provider refused a request as too long."""
+    cause: Literal["size", "provider", "asked"]
+    """It fills the window, the provider refused a request as too long, or a person wants it."""
     attempt: int = 1
     """Counts on while no step in between fitted."""
 

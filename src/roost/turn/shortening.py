@@ -55,9 +55,9 @@ async def shorten(
     failpoint("context.begin")
     room = _room(facts, memory, action)
     own = _own(memory)
-    tail = choose_tail(own, min(int(room * TAIL_SHARE), facts.window.tail))
+    tail = choose_tail(own, _tail_room(facts, action, room))
     account = ""
-    if memory.claim.actor.mode == "subagent" or not world.checkpoints:
+    if _by_model(world, memory, action):
         account = await summed_up(world, memory, facts, own[: tail.start])
     kept = own[tail.start :]
 
@@ -75,6 +75,17 @@ async def shorten(
     taken = await world.database.write(lambda tx: _store(tx, memory, written, decisions))
     failpoint("context.committed")
     return received(world, memory, taken)
+
+
+def _by_model(world: World, memory: Memory, action: Shorten) -> bool:
+    """Whether a model sums it up. Nobody should have to wait for that who did not ask for it."""
+    subagent = memory.claim.actor.mode == "subagent"
+    return subagent or action.cause == "asked" or not world.checkpoints
+
+
+def _tail_room(facts: Facts, action: Shorten, room: int) -> int:
+    most = min(int(room * TAIL_SHARE), facts.window.tail)
+    return min(most, facts.used // 4) if action.cause == "asked" else most
 
 
 def _room(facts: Facts, memory: Memory, action: Shorten) -> int:
@@ -111,7 +122,7 @@ def _mark(
         id=new_id("part"),
         session_id=memory.claim.address.session_id,
         message_id="",
-        auto=True,
+        auto=action.cause != "asked",
         overflow=action.cause == "provider",
         tail_start_id=kept[0].info.id if kept else None,
         attempt=action.attempt,

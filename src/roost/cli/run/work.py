@@ -13,6 +13,7 @@ from msgspec import Struct
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
 from roost.cli.btw import in_a_run
+from roost.cli.compact import in_a_run as compact_in_a_run
 from roost.cli.failures import tell
 from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
@@ -34,7 +35,7 @@ from roost.config.paths import roost_paths
 from roost.core.errors import RoostError
 from roost.inbox.models import Address
 from roost.llm.models import Model
-from roost.runtime import side_command
+from roost.runtime import shortening, side_command
 from roost.runtime.goal_command import ClearGoal, ShowGoal, goal_command
 from roost.runtime.goals import goal_since, taken_up
 from roost.runtime.models import FileInput, PromptInput
@@ -77,6 +78,8 @@ def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     slash = slash_in(text)
     if slash is not None and slash.name == side_command.NAME:
         return in_a_run(msgspec.structs.asdict(options), slash.arguments)
+    if slash is not None and slash.name == shortening.NAME:
+        return compact_in_a_run(msgspec.structs.asdict(options))
     match goal_command(text):
         case ClearGoal():
             return of_its_goal(options, "clear")

@@ -10,7 +10,6 @@ from typing import Any, Final
 from msgspec import Struct
 
 from roost.core.wire_names import wire_name
-from roost.events.types import Event
 from roost.server.endpoint import Call, Endpoint, Handler, Method, NoQuery, endpoint
 from roost.server.problems import RefusalError
 
@@ -89,13 +88,9 @@ _NO_WORKTREES: Final = "Roost makes working trees for the sessions that it direc
 _NO_OAUTH: Final = "Roost signs in with keys alone: PUT /auth/{providerID} with type api"
 _NO_REPLICAS: Final = "Roost keeps no log of events to replay; read the sessions again instead"
 _NO_SHARING: Final = "Roost shares no sessions: nothing of a conversation leaves this machine"
-_NO_COMPACTION: Final = (
-    "this version of Roost cannot shorten a conversation; begin a new session, or fork an early one"
-)
 _NO_NAMES: Final = "Roost names projects by their folders, and keeps no icons or commands of them"
 _NO_QUEUE: Final = "terminal interfaces are driven by events here: POST /tui/publish and the others"
 
-_SUMMARIZE: Final = "/session/{sessionID}/summarize"
 _NOT_OFFERED: Final[tuple[tuple[Method, str, str], ...]] = (
     ("POST", "/pty", _NO_TERMINALS),
     ("GET", "/pty/{ptyID}", _NO_TERMINALS),
@@ -139,15 +134,6 @@ def _refusal(words: str) -> Handler:
     return refuse
 
 
-async def refuse_to_summarize(call: Call[NoQuery, None]) -> None:
-    """Not offered; terminal interfaces, which show no refusals, are told with a notice."""
-    await call.session()
-    about = {"message": _NO_COMPACTION, "variant": "warning"}
-    event = Event("tui.toast.show", about, directory=call.directory)
-    await call.service.runtime.database.write(lambda tx: tx.emit(event))
-    raise RefusalError(501, _NO_COMPACTION)
-
-
 def _name(method: Method, path: str) -> str:
     return "_".join(["no", method.lower(), *re.findall(r"\w+", path)])
 
@@ -173,12 +159,6 @@ ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/experimental/console/orgs", list_organisations),
     endpoint("GET", "/experimental/capabilities", get_capabilities),
     endpoint("POST", "/global/upgrade", upgrade, scoped=False),
-    endpoint(
-        "POST",
-        _SUMMARIZE,
-        refuse_to_summarize,
-        name=_name("POST", _SUMMARIZE),
-    ),
     *(
         endpoint(method, path, _refusal(words), name=_name(method, path))
         for method, path, words in _NOT_OFFERED

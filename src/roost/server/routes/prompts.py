@@ -8,7 +8,7 @@ from roost.actors.models import Actor
 from roost.core.clock import now_ms
 from roost.core.ids import new_id
 from roost.events.types import Event
-from roost.runtime import goal_command, goals, side_command
+from roost.runtime import goal_command, goals, shortening, side_command
 from roost.runtime.commands import command_prompt, model_name
 from roost.runtime.goal_command import ClearGoal, ResumeGoal, SetGoal, ShowGoal
 from roost.runtime.models import PromptInput, TextInput
@@ -109,6 +109,8 @@ async def run_command(call: Call[PromptQuery, CommandBody]) -> PromptAnswer:
         return await _goal(call, meant, body)
     if body.command == side_command.NAME:
         return await _aside(call, meant, body)
+    if body.command == shortening.NAME:
+        return await _shortened(call, meant, body)
     message_id = body.message_id or new_id("message")
     made = command_call(body, message_id)
     check_ids(PromptInput(parts=made.parts, message_id=message_id))
@@ -161,6 +163,20 @@ async def _aside(
     async def work() -> MessageView:
         told = await answered(runtime, actor.address, body.arguments)
         return _unstored(actor, message_id, told.answer)
+
+    return PromptAnswer(call.service, work)
+
+
+async def _shortened(
+    call: Call[PromptQuery, CommandBody], meant: Slice, body: CommandBody
+) -> PromptAnswer:
+    """`/compact`: what it came to is for this client's eyes."""
+    runtime = call.service.runtime
+    actor = await runtime.named(meant.session.id, meant.actor_id or call.query.agent_id)
+
+    async def work() -> MessageView:
+        done = await shortening.shorten(runtime, actor.session_id, actor_id=actor.actor_id)
+        return _unstored(actor, body.message_id or new_id("message"), shortening.in_words(done))
 
     return PromptAnswer(call.service, work)
 

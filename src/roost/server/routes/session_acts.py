@@ -12,7 +12,8 @@ from roost.runtime import built_in
 from roost.runtime.commands import CommandCall, command_prompt
 from roost.runtime.forking import fork
 from roost.runtime.models import PromptInput, TextInput
-from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
+from roost.runtime.shortening import shorten
+from roost.server.endpoint import ActorQuery, Call, Endpoint, NoQuery, endpoint
 from roost.server.faces import shown_message
 from roost.server.prompting import accept, answer_to, check_ids
 from roost.server.waiting import Waiting
@@ -86,6 +87,28 @@ async def init_session(call: Call[NoQuery, InitBody]) -> Done:
     return Done(call.service, work)
 
 
+class SummarizeBody(Struct, frozen=True, rename=wire_name):
+    """With which model."""
+
+    provider_id: str
+    model_id: str
+    auto: bool = False
+
+
+async def summarize_session(call: Call[ActorQuery, SummarizeBody | None]) -> Done:
+    """Shorten the conversation for the model, and wait until it is; nothing of it is deleted."""
+    meant = await call.slice()
+    runtime, body = call.service.runtime, call.body
+    actor = await runtime.named(meant.session.id, meant.actor_id or call.query.agent_id)
+    model = ModelName(body.provider_id, body.model_id) if body else None
+
+    async def work() -> bool:
+        done = await shorten(runtime, actor.session_id, actor_id=actor.actor_id, model=model)
+        return done.done
+
+    return Done(call.service, work)
+
+
 async def run_shell(call: Call[NoQuery, ShellBody]) -> ShellAnswer:
     """Run a command line of the person; the model reads what it printed when it is next prompted.
 
@@ -116,4 +139,5 @@ ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("POST", "/session/{sessionID}/fork", fork_session),
     endpoint("POST", "/session/{sessionID}/init", init_session),
     endpoint("POST", "/session/{sessionID}/shell", run_shell),
+    endpoint("POST", "/session/{sessionID}/summarize", summarize_session),
 )

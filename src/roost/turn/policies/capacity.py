@@ -1,12 +1,15 @@
 """A conversation that no longer fits the model's window is shortened, and the turn goes on."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from roost.sessions.effective import mark_of
-from roost.sessions.models import AssistantInfo, MessageError
+from roost.sessions.models import AssistantInfo, MessageError, UserInfo
 from roost.turn.models import Action, Facts, Overflow, Shorten, Stop
 from roost.turn.policy import Policy
 
+ASKED: Final[Mapping[str, Any]] = {"type": "compact"}
+"""The `format` of a prompt with which a person asks to have the conversation shortened."""
 ATTEMPTS: Final = 2
 """Times in a row that a conversation is shortened without a step in between that fitted."""
 TOO_LONG: Final = (
@@ -22,6 +25,8 @@ _TIMES: Final = {1: "once", 2: "twice"}
 
 def judge(facts: Facts) -> Action | None:
     """Shorten after the provider refused a request as too long; stop when that is of no use."""
+    if facts.outcome is None and is_asked(facts.prompt):
+        return _as_asked(facts)
     if not isinstance(facts.outcome, Overflow):
         return None
     why = facts.outcome.error.message.partition("\n")[0].rstrip(".")
@@ -32,6 +37,28 @@ def judge(facts: Facts) -> Action | None:
         times = _TIMES.get(attempt - 1, f"{attempt - 1} times")
         return _stop(TOO_LONG.format(times=times, why=why), facts.outcome)
     return Shorten("provider", attempt)
+
+
+def is_asked(prompt: UserInfo | None) -> bool:
+    """Whether a prompt asks to have the conversation shortened."""
+    return prompt is not None and (prompt.format or {}).get("type") == ASKED["type"]
+
+
+def _as_asked(facts: Facts) -> Action | None:
+    """Shorten once; a turn that began for nothing else ends then."""
+    assert facts.prompt is not None
+    fresh = facts.messages[facts.settled :]
+    said = any(isinstance(one.info, AssistantInfo) for one in fresh)
+    places = (at for at, one in enumerate(facts.messages) if one.info.id == facts.prompt.id)
+    place = next(places, -1)
+    last = place == len(facts.messages) - 1
+    if said and place >= facts.settled and not _answered(facts, place):
+        return Shorten("asked")
+    return Stop("success") if last and facts.steps == 0 else None
+
+
+def _answered(facts: Facts, place: int) -> bool:
+    return any(isinstance(one.info, AssistantInfo) for one in facts.messages[place + 1 :])
 
 
 def before_a_call(facts: Facts) -> Action | None:
@@ -66,7 +93,7 @@ def _stop(words: str, outcome: Overflow) -> Stop:
 POLICY: Final = Policy(
     name="capacity",
     looks_at="the model is to be called and the conversation fills its window; a request that the"
-    " provider refused as too long",
+    " provider refused as too long; a person who asks for it",
     answers="put words in the place of its beginning, and go on",
     judge=judge,
     spent="make the call all the same; after a refusal stop with ContextOverflowError",
