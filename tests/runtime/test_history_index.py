@@ -14,6 +14,7 @@ from roost.events.bus import Bus
 from roost.memory import history_store as store
 from roost.memory.index import Index
 from roost.runtime.history import STALE, History
+from roost.runtime.history_keeper import HistoryKeeper
 from roost.sessions import store as sessions
 from roost.sessions import transcript
 from roost.sessions.models import Message, MessageTime, NewSession
@@ -308,3 +309,33 @@ def test_a_death_at_any_commit_loses_and_doubles_nothing(tmp_path: Path, nth: in
 def test_a_mark_fits_into_what_the_index_stores() -> None:
     assert 0 <= store.mark_of("msg_1") < 2**63
     assert store.mark_of("msg_1") != store.mark_of("msg_2")
+
+
+def test_a_server_takes_up_what_was_said_while_nobody_works(tmp_path: Path) -> None:
+    async def test(talk: Talk) -> None:
+        one = await talk.session()
+        for number in range(450):
+            await talk.hear(one, f"zebra word{number}")
+        busy = True
+        looks: list[bool] = []
+
+        def is_idle() -> bool:
+            looks.append(not busy)
+            return not busy
+
+        keeper = HistoryKeeper(talk.database, Index(talk.index.path), is_idle, seconds=0.01)
+        async with keeper.at_work():
+            await _until(lambda: len(looks) > 3)
+            assert talk.rows("heard") == 0
+            busy = False
+            await _until(lambda: talk.rows("heard") == 450)
+            await talk.hear(one, "zebra later")
+            await _until(lambda: talk.rows("heard") == 451)
+
+    in_talk(tmp_path, test)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():
+            await asyncio.sleep(0.01)

@@ -124,6 +124,10 @@ class Scheduler:
         """Whether this process is running a turn for `address`."""
         return address in self._waking
 
+    def is_idle(self) -> bool:
+        """Whether no actor is at work in this process."""
+        return not self._running and not self._waking
+
     def texts(self, session_id: str) -> dict[str, str]:
         """The text that streams here in a session, as far as it has come, by part id."""
         runs = [run for address, run in self._running.items() if address.session_id == session_id]

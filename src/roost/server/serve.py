@@ -10,6 +10,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from roost.runtime.history_keeper import HistoryKeeper
+from roost.runtime.remembering import index_of
 from roost.runtime.retention import Retention
 from roost.runtime.runtime import Runtime
 from roost.server.advert import FOLDER, advertised, place_name
@@ -55,8 +57,10 @@ async def listening(runtime: Runtime, settings: ServerSettings) -> AsyncGenerato
         app = application(service, Secret(place.token), origins)
         roots = [str(root) for root in service.directories.roots]
         old = Retention(runtime.database, runtime.projects, runtime.paths)
+        index = index_of(runtime.paths)
+        keeper = HistoryKeeper(runtime.database, index, runtime.scheduler.is_idle)
         with advertised(runtime.paths.state, place, key, roots):
-            async with old.at_work(), _answering(app, listener, service):
+            async with old.at_work(), keeper.at_work(), _answering(app, listener, service):
                 yield place
 
 
