@@ -64,6 +64,8 @@ def test_usage_beyond_the_window_makes_no_work_of_its_own(chat_house: Household)
     answer = house.prompt("Count.")
     assert (answer.code, answer.text) == (0, "Counted."), answer.err
     assert len(house.model.requests) == 4
+    marks = house.rows("SELECT 1 FROM part WHERE type = 'compaction'")
+    assert len(marks) == 2, "shortening was of no use, so it is not done again and again"
     assert (house.project / "count.txt").read_text() == "0\n1\n2\n"
     assert_sound(house)
 

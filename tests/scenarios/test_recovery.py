@@ -238,7 +238,7 @@ def overflowing(house: Household) -> Status:
     return Status(400, {}, json.dumps(body))
 
 
-def test_a_conversation_that_is_too_long_ends_each_turn_at_once_with_the_way_on(
+def test_a_provider_that_refuses_any_length_ends_each_turn_soon_with_the_way_on(
     house: Household,
 ) -> None:
     tests = bash("echo x >> count.txt")
@@ -247,11 +247,12 @@ def test_a_conversation_that_is_too_long_ends_each_turn_at_once_with_the_way_on(
     assert answer.code == 1
     error = answer.result["error"]
     assert error["name"] == "ContextOverflowError"
-    assert "Begin a new session" in error["data"]["message"]
-    assert len(house.model.requests) == 2, "it is not tried again"
+    assert "though it was shortened twice" in error["data"]["message"]
+    assert "begin a new session" in error["data"]["message"]
+    assert len(house.model.requests) == 4, "it is shortened twice, and then no more"
     again = house.prompt("And now?", "--continue")
     assert again.result["error"]["name"] == "ContextOverflowError"
-    assert len(house.model.requests) == 3
+    assert len(house.model.requests) == 5, "what was of no use is not done again"
     prompts = house.rows("SELECT state FROM inbox WHERE kind = 'prompt'")
     assert [row["state"] for row in prompts] == ["delivered"] * 2, "what a person said is kept"
     assert (house.project / "count.txt").read_text() == "x\n"

@@ -76,13 +76,17 @@ def before_a_call(facts: Facts) -> Action | None:
 def _attempt(facts: Facts) -> int:
     """Which one in a row it would be."""
     mark = mark_of(facts.messages[0]) if facts.settled else None
-    if mark is None or any(_fitted(one.info) for one in facts.messages[facts.settled :]):
+    fresh = facts.messages[facts.settled :]
+    if mark is None or any(_fitted(one.info, facts.window.usable) for one in fresh):
         return 1
     return mark.attempt + 1
 
 
-def _fitted(info: object) -> bool:
-    return isinstance(info, AssistantInfo) and info.error is None and not info.hidden
+def _fitted(info: object, usable: int) -> bool:
+    """Whether a step was taken, and filled less of the window than what is to be shortened."""
+    if not isinstance(info, AssistantInfo) or info.error is not None or info.hidden:
+        return False
+    return not 0 < usable <= (info.context or info.tokens.total)
 
 
 def _stop(words: str, outcome: Overflow) -> Stop:
