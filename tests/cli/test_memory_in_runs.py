@@ -75,7 +75,9 @@ def test_a_plan_reads_memory_and_does_not_write_it(user: User, model: ScriptedMo
 def test_memory_of_all_projects_needs_somebody_who_agrees(user: User, model: ScriptedModel) -> None:
     call = Call("memory", {**APPEND, "file": "global/MEMORY.md", "text": "x"})
     model.use(scenario(call, "No.", call, "Yes."))
-    user.run("run", "go")
+    refused = user.run("run", "go").err
+    assert "memory append global/MEMORY.md § Ports: x" in refused
+    assert "writing to the memory file global/MEMORY.md needs approval" in refused
     assert user.call("memory").out == ""
     user.run("run", "--yes", "go")
     assert "global/MEMORY.md" in user.call("memory").out

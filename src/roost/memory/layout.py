@@ -111,7 +111,7 @@ class Layout:
     def files(self, scope: Scope, owner: str, whose: Whose) -> list[Located]:
         """The files that are there, by name; links are passed over."""
         folder = self.folder(scope, owner)
-        if folder.resolve() != folder:
+        if not folder.is_dir() or folder.resolve() != folder:
             return []
         found = [path for pattern in ("*.md", "tasks/*/*.md") for path in folder.glob(pattern)]
         return [

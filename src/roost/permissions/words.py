@@ -16,6 +16,7 @@ _SAYINGS: Final = {
     "websearch": "searching the web for {}",
     "skill": "using the skill {}",
     "session": "beginning a session as or in {}",
+    "memory": "writing to the memory file {}",
 }
 
 

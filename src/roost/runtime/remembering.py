@@ -10,6 +10,7 @@ from roost.db.database import Database
 from roost.llm.models import Model
 from roost.memory.index import Index
 from roost.memory.layout import Layout, Whose
+from roost.memory.search import scopes_of
 from roost.memory.sections import sections
 from roost.runtime.history import History
 from roost.runtime.history_port import HistoryPort
@@ -36,7 +37,8 @@ class Recall(Struct, frozen=True):
         """How many files of memory there are for one who works as `agent`."""
         if agent is None or not agent.may_call(MEMORY):
             return 0
-        return len(own_files(self.layout, self.whose))
+        scopes = scopes_of(self.layout, self.whose, "own")
+        return sum(len(self.layout.files(*one, self.whose)) for one in scopes)
 
     def block(self, agent: Agent, model: Model) -> str:
         """What the system prompt says of memory to one who is shown its tool."""

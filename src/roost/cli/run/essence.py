@@ -100,6 +100,18 @@ def _operation(arguments: dict[str, Any], _: Place) -> str:
     return one_line(f"{words}: {about}" if about else words)
 
 
+def _looking(arguments: dict[str, Any], _: Place) -> str:
+    """What is looked for or written down where: `append project/MEMORY.md § Ports: use 8080`."""
+    where = [arguments.get(name) for name in ("action", "file", "message_id", "part_id")]
+    words = " ".join(str(one) for one in where if one)
+    if heading := arguments.get("heading"):
+        words += f" § {heading}"
+    if query := arguments.get("query"):
+        words += f' "{query}"'
+    about = arguments.get("text")
+    return one_line(f"{words}: {about}" if about else words)
+
+
 def _questions(arguments: dict[str, Any], _: Place) -> str:
     asked = arguments.get("questions")
     listed = cast("list[Any]", asked) if isinstance(asked, list) else []
@@ -134,6 +146,8 @@ _TELLERS: Final[dict[str, Callable[[dict[str, Any], Place], str]]] = {
     "websearch": _first_of("query"),
     "skill": _first_of("name"),
     **dict.fromkeys(OPERATIONS, _operation),
+    "memory": _looking,
+    "history": _looking,
     "question": _questions,
     "todowrite": _todos,
     "patch": lambda _, __: "",
