@@ -138,6 +138,20 @@ def test_a_project_a_session_and_a_time_narrow_it_down(tmp_path: Path) -> None:
     in_talk(tmp_path, test)
 
 
+def test_a_tool_of_any_name_narrows_it_down(tmp_path: Path) -> None:
+    async def test(talk: Talk) -> None:
+        one = await talk.session()
+        names = ("a!b", "ключ", 'it"s', "a b")
+        for name in names:
+            done = ToolCompleted({"of": f"zebra {name}"}, "", "", {}, ToolTime(1, 2))
+            await talk.answer(one, call(one, name, done))
+        for name in names:
+            assert f"zebra {name}" in await talk.find("zebra", tool=name)
+        assert await talk.find("zebra", tool="other!(") == []
+
+    in_talk(tmp_path, test)
+
+
 def test_what_is_said_later_is_found_and_what_still_grows_is_not(tmp_path: Path) -> None:
     async def test(talk: Talk) -> None:
         one = await talk.session()

@@ -6,6 +6,7 @@ enough of them are left over, and the index is then made anew.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -19,6 +20,7 @@ UNFINISHED: Final = -1
 """The count of passages of a message that still grows."""
 _MARK: Final = 5
 """Bytes of a mark."""
+_ODD: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _STATE: Final = ("high", "low", "kinds", "sessions", "sum", "gone", "last")
 
 
@@ -237,20 +239,22 @@ def _facets(db: Reader, filters: Filters) -> list[list[str]]:
     return [group for group in groups if group]
 
 
-# No word of a text begins with the mark.
-
-
 def _session(session_id: str) -> str:
-    return f"@s:{session_id}"
+    return _facet("s", session_id)
 
 
 def _project(project_id: str) -> str:
-    return f"@p:{project_id}"
+    return _facet("p", project_id)
 
 
 def _kind(number: int) -> str:
-    return f"@k:{number}"
+    return _facet("k", str(number))
 
 
 def _tool(name: str) -> str:
-    return f"@t:{''.join(name.split())}"
+    return _facet("t", name)
+
+
+def _facet(kind: str, value: str) -> str:
+    """One token, whatever stands in `value`; no word of a text begins so."""
+    return f"@{kind}:{_ODD.sub('_', value)}"
