@@ -112,7 +112,7 @@ class Actor(Struct, frozen=True, rename=wire_name, omit_defaults=True):
 
     @property
     def aside(self) -> bool:
-        """It answers a person's question aside: nobody of its session is to notice."""
+        """It answers a question about a conversation aside: nobody of its session is to notice."""
         return self.mode == "subagent" and self.parent is None
 
 

@@ -92,11 +92,11 @@ def spawn_reader(tx: Transaction, parent: Claim, brief: Brief, session_id: str) 
     return _briefed(tx, parent, child, brief)
 
 
-def spawn_aside(tx: Transaction, brief: Brief, session_id: str) -> Actor:
-    """Make an actor that reads for a person who asks something aside, and is thrown away. Nobody
-    else hears of it: it has no parent.
+def spawn_aside(tx: Transaction, brief: Brief, session_id: str, name: str = READER) -> Actor:
+    """Make an actor that reads a conversation and says one thing about it, and is thrown away.
+    Nobody else hears of it: it has no parent. `name` is what its id begins with.
     """
-    actor_id = f"{READER}-{family.next_number(tx, session_id, READER)}"
+    actor_id = f"{name}-{family.next_number(tx, session_id, name)}"
     child = _child(None, brief, Address(session_id, actor_id), "subagent")
     store.register(tx, child)
     return _briefed(tx, None, child, brief)

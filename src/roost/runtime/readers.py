@@ -5,14 +5,13 @@ do, so that the provider finds them in its cache, read files if they must, and l
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
-from roost.actors import store, turn_store
+from roost.actors import store
 from roost.actors.cancel import cancel_tree
-from roost.actors.models import Actor, Turn
-from roost.actors.report import last_words
+from roost.actors.models import Actor
 from roost.actors.spawn import Brief
 from roost.core.text import cut
 from roost.db.database import Database
-from roost.db.transaction import Reader, Transaction
+from roost.db.transaction import Transaction
 from roost.db.watching import until
 from roost.events.bus import Bus
 from roost.sessions import transcript
@@ -27,7 +26,6 @@ LEFT: Final = "a copy that was asked a question was not taken out with the call 
 READING: Final = ("read", "glob", "grep", "list")
 """The tools of a copy."""
 NOTHING_YET: Final = "It has heard and said nothing yet, so it knows nothing beyond its task."
-NO_ANSWER: Final = "It answered nothing."
 _QUESTION: Final = """\
 You are a copy of yourself that was made to answer one question. Your work goes on elsewhere, and \
 nothing that you do here changes it. You can read files, and nothing else; call no other tool. \
@@ -60,26 +58,6 @@ def brief_of(tx: Transaction, asked: Actor, question: str) -> Brief | None:
         background=False,
         tools=READING,
     )
-
-
-def answer_of(db: Reader, reader: Actor, turn: Turn) -> tuple[str, bool]:
-    """What a copy says at the end of its turn, and whether it is an answer."""
-    if turn.outcome != "success":
-        why = turn.error.message if turn.error else f"its turn was {turn.outcome}"
-        return f"It could not answer: {why}", False
-    text = last_words(db, reader, turn.id, turn.result_message_id)
-    return text or NO_ANSWER, bool(text)
-
-
-def take_out(tx: Transaction, reader: Actor) -> Turn | None:
-    """Remove a copy that is at rest, with all that it said; gives the turn that it had."""
-    now = store.find(tx, reader.address)
-    if now is None or now.status != "idle":
-        return None
-    turn = turn_store.find_turn(tx, reader.address, now.turns)
-    transcript.remove_slice(tx, reader.session_id, reader.actor_id)
-    store.remove(tx, reader.address)
-    return turn
 
 
 async def abandon(

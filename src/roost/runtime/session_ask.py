@@ -1,6 +1,6 @@
 """Questions to what a session knows: a copy of its conversation that can only read answers one."""
 
-from roost.actors import family, store, turn_store
+from roost.actors import aside, family, store, turn_store
 from roost.actors.ending import notice_key
 from roost.actors.fenced import write_fenced
 from roost.actors.models import Actor, Claim, Turn
@@ -62,13 +62,13 @@ async def ask_session(
         why = "took too long" if waited.how == "timeout" else "was left, since you are wanted"
         return Reply(f"The question {why}.", fault=True)
     turn = waited.turn
-    text, answered = await database.read(lambda db: readers.answer_of(db, reader, turn))
+    text, answered = await database.read(lambda db: aside.answer_of(db, reader, turn))
     return Reply(text, fault=not answered, stored=_thrown_away(claim, reader, turn))
 
 
 def _take_out(tx: Transaction, asking: Address, reader: Actor) -> None:
     """Remove a copy that is at rest, with what the one who asked was told of it."""
-    if (turn := readers.take_out(tx, reader)) is not None:
+    if (turn := aside.take_out(tx, reader)) is not None:
         forget(tx, asking, notice_key(turn.id))
 
 

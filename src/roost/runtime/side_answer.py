@@ -10,9 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from roost.actors import store, turn_store
+from roost.actors import aside, store, turn_store
 from roost.actors.models import Actor, Turn
-from roost.actors.spawn import spawn_aside
+from roost.actors.spawn import READER, spawn_aside
 from roost.core.errors import NotFoundError, UsageError
 from roost.core.finishing import make_or_undo, see_through
 from roost.core.text import clean
@@ -64,7 +64,7 @@ async def ask_aside(
     async def abandon(reader: Actor) -> None:
         database = runtime.database
         await readers.abandon(
-            database, runtime.bus, database.write, reader, lambda tx: readers.take_out(tx, reader)
+            database, runtime.bus, database.write, reader, lambda tx: aside.take_out(tx, reader)
         )
 
     making = runtime.database.write(lambda tx: _reader(tx, asked, words))
@@ -81,7 +81,7 @@ async def ask_aside(
 
     def finish(tx: Transaction) -> SideAnswer:
         told = _told(tx, reader, turn, began)
-        readers.take_out(tx, reader)
+        aside.take_out(tx, reader)
         return told
 
     return await runtime.database.write(finish)
@@ -98,10 +98,10 @@ def _checked(question: str) -> str:
 
 def _reader(tx: Transaction, asked: Address, question: str) -> Actor:
     actor = store.get(tx, asked)
-    here = [one for one in store.of_session(tx, asked.session_id) if one.aside]
+    here = [one for one in store.of_session(tx, asked.session_id) if _is_asked(one)]
     for one in here:
         if one.status == "idle" and one.turns:  # whoever asked it has died
-            readers.take_out(tx, one)
+            aside.take_out(tx, one)
     if sum(one.status != "idle" for one in here) >= MOST:
         raise UsageError(
             f"{MOST} questions are being answered aside in {asked.session_id}",
@@ -113,6 +113,10 @@ def _reader(tx: Transaction, asked: Address, question: str) -> Actor:
             f"{asked.session_id} has heard and said nothing yet, so there is nothing to ask about"
         )
     return spawn_aside(tx, brief, asked.session_id)
+
+
+def _is_asked(actor: Actor) -> bool:
+    return actor.aside and actor.actor_id.startswith(f"{READER}-")
 
 
 async def _end_of(runtime: Runtime, reader: Actor, seconds: float) -> Turn | None:
@@ -141,7 +145,7 @@ def _told(db: Reader, reader: Actor, turn: Turn | None, began: float) -> SideAns
     """What a copy answered; without a turn that ended it took too long."""
     steps = transcript.steps_since(db, reader.session_id, reader.actor_id, 0)
     late = ("It took too long to answer.", False)
-    text, answered = late if turn is None else readers.answer_of(db, reader, turn)
+    text, answered = late if turn is None else aside.answer_of(db, reader, turn)
     return SideAnswer(
         answer=text,
         model=reader.model or "",

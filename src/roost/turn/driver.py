@@ -13,6 +13,7 @@ from roost.core.errors import RoostError, StaleFenceError, StorageError, cause_o
 from roost.sessions.models import MessageError
 from roost.turn.apply import ENDED, OUT_OF_TIME, STOPPED, apply, end_early, spend
 from roost.turn.by_hand import run_commands
+from roost.turn.checkpointing import consider
 from roost.turn.decisions import decided
 from roost.turn.ensemble import take_step
 from roost.turn.hooking import (
@@ -178,6 +179,7 @@ async def _drive(world: World, memory: Memory) -> Settled:
             _keep(memory, facts, action)
             if action.spend:
                 await spend(world, memory, action.spend)
+            await consider(world, memory, facts)
             plan = await prepare(world, memory, facts, action)
             step = await take_step(world, memory, facts, plan)
             if step is None:  # a person spoke, or a stop was asked for, before anything was done

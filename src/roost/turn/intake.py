@@ -45,7 +45,7 @@ async def begin(world: World, claim: Claim) -> Memory:
         if claim.actor.context_mode != "full":
             return Memory(claim, own, prompt=prompt)
         whose, seen = _seen(db, claim.actor)
-        fork = Fork.of(whose, seen.messages)
+        fork = Fork.of(whose, seen.messages, _prompt_before(db, whose, seen))
         if own.settled:  # what it was shown of the other conversation is summed up in its own mark
             return Memory(claim, own, fork, prompt=prompt)
         both = Slice((*seen.messages, *own.messages), seen.settled)

@@ -31,13 +31,15 @@ class Fork(Struct, frozen=True):
     cache_key: str
 
     @classmethod
-    def of(cls, parent: Address, seen: Sequence[Message]) -> "Fork":
-        """The fork of a conversation of `parent` that ends with `seen`, which was asked things."""
-        heard = [one for one in seen if mark_of(one) is None]
-        users = [one.info for one in heard if isinstance(one.info, UserInfo)]
+    def of(cls, parent: Address, seen: Sequence[Message], prompt: UserInfo | None) -> "Fork":
+        """The fork of a conversation of `parent` that ends with `seen`, which was asked things.
+
+        `prompt` held for it if none of these did.
+        """
+        users = [one.info for one in seen if isinstance(one.info, UserInfo)]
         said = [info for info in users if not is_stand_in(info)]
         prompts = [info for info in said if is_prompt(info)]
-        prompt = prompts[-1] if prompts else None
+        prompt = prompts[-1] if prompts else prompt
         return cls(parent.session_id, said[-1].agent, prompt, cache_key(parent))
 
 

@@ -2,6 +2,7 @@
 not altered, and one transaction stores the words, the mark, and what was gathered on the way.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,6 +17,7 @@ from roost.context.boundary import LEAST, TAIL_SHARE, Tail, choose_tail, compose
 from roost.context.checkpoint_store import keep_ledger
 from roost.context.estimate import tokens_in
 from roost.context.materials import Collected, collect
+from roost.core.errors import RoostError
 from roost.core.failpoints import failpoint
 from roost.core.ids import new_id
 from roost.core.text import clean
@@ -27,6 +29,7 @@ from roost.sessions.effective import is_hidden, mark_of
 from roost.sessions.models import Message, agent_id_of
 from roost.sessions.parts import CompactionPart
 from roost.turn.apply import store_step
+from roost.turn.checkpointing import take_over
 from roost.turn.intake import Taken, choice_for_mail, received, take
 from roost.turn.memory import Memory
 from roost.turn.models import Facts, Shorten
@@ -34,6 +37,9 @@ from roost.turn.sampler import Step
 from roost.turn.summing_up import summed_up
 from roost.turn.world import World
 
+logger = logging.getLogger(__name__)
+MEMORY_FILES: Final = 8
+"""Files of memory that are told; the others are found with the tool."""
 UNKNOWN_WINDOW: Final = 0.5
 """Share of a request that was refused which is aimed at, whatever the window is."""
 
@@ -53,6 +59,7 @@ async def shorten(
     if step is not None:
         await store_step(world, memory, step, action)
     failpoint("context.begin")
+    await take_over(world, memory)
     room = _room(facts, memory, action)
     own = _own(memory)
     tail = choose_tail(own, _tail_room(facts, action, room))
@@ -60,9 +67,10 @@ async def shorten(
     if _by_model(world, memory, action):
         account = await summed_up(world, memory, facts, own[: tail.start])
     kept = own[tail.start :]
+    remembered = await _remembered(world)
 
     def write(db: Reader) -> _Written:
-        collected = collect(db, memory.claim.address, kept, account=account)
+        collected = collect(db, memory.claim.address, kept, account=account, remembered=remembered)
         words = compose(collected.materials, room - tail.tokens)
         mark = _mark(memory, facts, action, tail, kept)
         after = memory.overhead + tail.tokens + tokens_in(words)
@@ -75,6 +83,16 @@ async def shorten(
     taken = await world.database.write(lambda tx: _store(tx, memory, written, decisions))
     failpoint("context.committed")
     return received(world, memory, taken)
+
+
+async def _remembered(world: World) -> tuple[tuple[str, str], ...]:
+    """The files of memory of the project, the session and the user; none that cannot be read."""
+    try:
+        found = await world.memory.listed()
+    except (RoostError, OSError) as error:
+        logger.warning("memory was left out of a shortened conversation: %s", error)
+        return ()
+    return tuple((f"Memory: {one.file.name}", one.text) for one in found[:MEMORY_FILES])
 
 
 def _by_model(world: World, memory: Memory, action: Shorten) -> bool:

@@ -43,7 +43,7 @@ async def summed_up(world: World, memory: Memory, facts: Facts, messages: Sequen
     """The account of `messages`; empty if there is none. What it used is counted."""
     if not messages:
         return ""
-    words = _PAGE.read_text(encoding="utf-8")
+    words = request_words()
     plan = await prepare(world, memory, facts, Sample(closing=True, words=words))
     size = facts.window.size
     room = size - min(ANSWER, size // 16)
@@ -67,6 +67,11 @@ async def summed_up(world: World, memory: Memory, facts: Facts, messages: Sequen
     finally:
         memory.progress = memory.progress.charged(question.tokens.total, question.cost)
         await question.show_no_retry()
+
+
+def request_words() -> str:
+    """What a model is asked that sums a conversation up."""
+    return _PAGE.read_text(encoding="utf-8")
 
 
 def _smaller(
@@ -94,7 +99,7 @@ def _read(text: str) -> str:
 
 
 def _again(request: ModelRequest, said: str, fault: str) -> ModelRequest:
-    words = f"{fault}. {_PAGE.read_text(encoding='utf-8')}"
+    words = f"{fault}. {request_words()}"
     more: tuple[Message, ...] = (UserMessage((Text(words),)),)
     if said.strip():
         more = (AssistantMessage((Text(said),)), *more)
