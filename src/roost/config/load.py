@@ -5,7 +5,7 @@ to the folder, its `.roost/` folders, `ROOST_CONFIG_CONTENT`. Of a repository th
 trust, only what `withhold.py` keeps is used, and nothing in it is substituted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, assert_never, cast
 
@@ -19,11 +19,13 @@ from roost.config.loaded import (
     Loaded,
     PermissionLayer,
     ProjectConfig,
+    SkillFile,
     Withheld,
 )
 from roost.config.merge import Merge
 from roost.config.models import Config
 from roost.config.paths import Paths
+from roost.config.skill_files import paths_in, skills_of_user, switched_on
 from roost.config.sources import (
     NO_PROJECT_VARIABLE,
     PLUGINS_FOLDER,
@@ -38,6 +40,7 @@ from roost.config.validate import validate, with_agent_options
 from roost.config.withhold import Sieve
 from roost.core.errors import ConfigError
 
+SKILL_REASON: Final = "a skill steers what is done"
 _YES: Final = {"1", "true", "yes"}
 
 
@@ -77,14 +80,17 @@ class _Loader:
         low, high = user_sources(self.place.environ, self.place.paths)
         for source in low:
             self._add(source, trusted=True)
-        found = self._project_sources()
+        above = [self._trusted(source) for source in high]
+        others, skills = self._skills([*self.layers, *above])
+        found = self._project_sources(others)
         project = self._project(found, accept)
         for source in found.sources:
             self._add(source, trusted=project.trusted)
         if not project.trusted:
             self._withhold_plugins(found)
-        for source in high:
-            self._add(source, trusted=True)
+            self._withhold_skills(found)
+        for layer in above:
+            self._put(layer)
         return Loaded(
             config=_convert(self.merge.value),
             layers=tuple(self.layers),
@@ -93,6 +99,7 @@ class _Loader:
             references=self.merge.references,
             project=project,
             plugins=found.plugins if project.trusted else (),
+            skills=(*skills, *(found.skills if project.trusted else ())),
             withheld=tuple(self.withheld),
             warnings=tuple(self.warnings),
         )
@@ -101,11 +108,32 @@ class _Loader:
         for plugin in found.plugins:
             self.withheld.append(Withheld(plugin.path, PLUGINS_FOLDER, "it runs code"))
 
-    def _project_sources(self) -> ProjectSources:
+    def _withhold_skills(self, found: ProjectSources) -> None:
+        for skill in found.skills:
+            name = Path(skill.path).parent.name
+            self.withheld.append(Withheld(skill.path, f"skills.{name}", SKILL_REASON))
+
+    def _skills(
+        self, layers: Sequence[ConfigLayer]
+    ) -> tuple[tuple[str, ...], tuple[SkillFile, ...]]:
+        """Whose folders are read beside our own, and the user's skills, as their `layers` say.
+
+        A repository has no say in it: what it could name would not be what is trusted.
+        """
+        place, merge, named = self.place, Merge(), list[Path]()
+        for layer in layers:
+            inline = layer.kind == "inline"
+            base = place.directory if inline else Path(layer.source).parent
+            named += paths_in(layer.value, base, place.home)
+            merge.add(layer)
+        others = switched_on(merge.value)
+        return others, tuple(skills_of_user(place.home, place.paths, others, named))
+
+    def _project_sources(self, others: tuple[str, ...]) -> ProjectSources:
         place = self.place
         if place.environ.get(NO_PROJECT_VARIABLE, "").lower() in _YES:
             return ProjectSources(place.directory)
-        return project_sources(place.directory, place.home, place.paths)
+        return project_sources(place.directory, place.home, place.paths, others=others)
 
     def _project(self, found: ProjectSources, accept: str | None) -> ProjectConfig:
         if found.problem:
@@ -127,7 +155,11 @@ class _Loader:
 
     def _add(self, source: Source, *, trusted: bool) -> None:
         layer = self._trusted(source) if trusted else self._untrusted(source)
-        if layer is not None and layer.value:
+        if layer is not None:
+            self._put(layer)
+
+    def _put(self, layer: ConfigLayer) -> None:
+        if layer.value:
             self.layers.append(layer)
             self.merge.add(layer)
 

@@ -57,6 +57,20 @@ class PluginFile(Struct, frozen=True):
     data: bytes
 
 
+SkillOwner = Literal["built in", "yours", "project"]
+"""Who brings a skill."""
+
+
+class SkillFile(Struct, frozen=True):
+    """The `SKILL.md` of a skill, as it was read."""
+
+    path: str
+    data: bytes
+    owner: SkillOwner
+    problem: str = ""
+    """Why it could not be read."""
+
+
 class ProjectConfig(Struct, frozen=True):
     """The configuration files of the repository, and whether the user trusts them."""
 
@@ -87,6 +101,8 @@ class Loaded(Struct, frozen=True):
     project: ProjectConfig
     plugins: tuple[PluginFile, ...] = ()
     """Of the repository, if the user trusts it."""
+    skills: tuple[SkillFile, ...] = ()
+    """The user's, and the repository's if the user trusts it; of one name the last one counts."""
     withheld: tuple[Withheld, ...] = ()
     warnings: tuple[str, ...] = ()
 

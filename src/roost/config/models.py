@@ -124,10 +124,16 @@ class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SkillsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where skills are looked for besides the usual folders. Not read."""
+    """Where skills are looked for besides the usual folders, as the user's own files say."""
 
     paths: tuple[str, ...] = ()
+    """Folders, relative to the file that names them."""
     urls: tuple[str, ...] = ()
+    """Not read."""
+    claude: bool = False
+    """Whether `.claude/skills` counts too; so do those of Codex and OpenCode."""
+    codex: bool = False
+    opencode: bool = False
 
 
 class WatcherConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,8 +8,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from roost.config.loaded import LayerKind, PluginFile
+from roost.config.loaded import LayerKind, PluginFile, SkillFile
 from roost.config.paths import Paths
+from roost.config.skill_files import skills_of_repository
 from roost.core.errors import ConfigError
 
 FILE_VARIABLE: Final = "ROOST_CONFIG"
@@ -62,6 +63,8 @@ class ProjectSources(Struct, frozen=True):
     """Relative path and bytes of all that trust is about; more than `sources`."""
     plugins: tuple[PluginFile, ...] = ()
     """Those of `files` that hold hooks."""
+    skills: tuple[SkillFile, ...] = ()
+    """Those of `files` that are skills, and what cannot be read of such."""
     problem: str = ""
 
 
@@ -107,11 +110,13 @@ def user_sources(environ: Mapping[str, str], paths: Paths) -> tuple[list[Source]
     return low, high
 
 
-def project_sources(directory: Path, home: Path, paths: Paths) -> ProjectSources:
+def project_sources(
+    directory: Path, home: Path, paths: Paths, *, others: tuple[str, ...] = ()
+) -> ProjectSources:
     """The repository's sources around `directory`, farthest first, `.roost/` folders last.
 
-    A file that cannot be read is told in `problem`, so that a foreign repository cannot keep
-    Roost from starting.
+    `others` are the programs whose skills count, too. A file that cannot be read is told in
+    `problem`, so that a foreign repository cannot keep Roost from starting.
     """
     folders = project_folders(directory, home)
     root = folders[0]
@@ -129,9 +134,26 @@ def project_sources(directory: Path, home: Path, paths: Paths) -> ProjectSources
                 _add_rest(dot, files)
     except ConfigError as error:
         return ProjectSources(root, problem=error.message)
+    skills = [one for folder in folders for one in _skills(folder, home, others, dotted)]
+    skills = [_as_checked(one, files) for one in skills]
     relative = tuple((os.path.relpath(name, root), data) for name, data in sorted(files.items()))
     plugins = tuple(one for dot in dotted for one in _plugins(dot, files))
-    return ProjectSources(root, tuple(sources), relative, plugins)
+    return ProjectSources(root, tuple(sources), relative, plugins, tuple(skills))
+
+
+def _skills(
+    folder: Path, home: Path, others: tuple[str, ...], dotted: list[Path]
+) -> Iterator[SkillFile]:
+    own = folder / ".roost" in dotted
+    return skills_of_repository(folder, others, own=own, shared=folder != home)
+
+
+def _as_checked(skill: SkillFile, files: dict[str, bytes]) -> SkillFile:
+    """`skill` as trust is about it: with what was read of it first."""
+    if skill.problem:
+        return skill
+    data = files.setdefault(skill.path, skill.data)
+    return SkillFile(skill.path, data, skill.owner)
 
 
 def project_folders(directory: Path, home: Path) -> list[Path]:

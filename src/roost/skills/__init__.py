@@ -1,0 +1,1 @@
+"""Skills: pages of advice that are loaded when they are needed, with files beside them."""
