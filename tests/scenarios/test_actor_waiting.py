@@ -199,6 +199,7 @@ def test_a_stop_ends_a_wait_for_mail(chat_house: Household) -> None:
     chat_house.play(Cast([[spawn("scout"), WAIT]], scout=[[Stall()]]))
     process = begin(chat_house, "Sleep.")
     wait_until_it_sleeps(chat_house)
+    chat_house.model.wait_until(lambda: len(chat_house.model.requests) == 2)
     process.send_signal(signal.SIGINT)
     assert end(process).code == 130
     assert len(chat_house.model.requests) == 2

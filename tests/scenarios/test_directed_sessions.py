@@ -302,7 +302,8 @@ def test_another_mode_holds_from_the_next_turn_on_and_rewrites_nothing(
     assert (answer.code, answer.text) == (0, "Done."), answer.err
     (red,) = named(house, "red")
     rows = house.rows("SELECT data FROM message WHERE session_id = ? ORDER BY seq", red)
-    assert [json.loads(row["data"])["agent"] for row in rows] == ["build", "build", "plan", "plan"]
+    agents = [json.loads(row["data"])["agent"] for row in rows]
+    assert agents == ["build"] * 2 + ["plan"] * 3, "the prompt, what is said of the mode, an answer"
 
 
 def test_sessions_below_one_that_died_go_on_when_it_is_opened_again(repository: Household) -> None:

@@ -227,11 +227,13 @@ def test_an_overflow_says_what_happened(house: Household) -> None:
     body = {"error": {"type": "invalid_request_error", "message": words}}
     if house.dialect != "anthropic":
         body["error"] |= {"code": "context_length_exceeded"}
-    house.play(scenario(Status(400, {}, json.dumps(body)), scope="server"))
+    house.play(scenario(step(Status(400, {}, json.dumps(body)), times=9), scope="server"))
     answer = house.prompt("Say it.")
     assert answer.code == 1
-    assert answer.result["error"]["name"] == "ContextOverflowError"
-    assert len(house.model.requests) == 1
+    error = answer.result["error"]
+    assert error["name"] == "ContextOverflowError"
+    assert words in error["data"]["message"]
+    assert len(house.model.requests) == 3, "it is shortened twice"
 
 
 @pytest.mark.parametrize("channel", [Reasoning, Text])

@@ -63,7 +63,7 @@ def test_an_unknown_command_names_those_that_may_be_meant(
         answer = await run(stage, name)
         assert answer.status_code == 400
         assert told in answer.text
-        assert "/btw, /goal, /greet, /init" in answer.text
+        assert "/btw, /compact, /goal, /greet, /init" in answer.text
         assert stage.model.requests == []
 
     on_server(tmp_path, check)

@@ -4,7 +4,7 @@ of any command reads it.
 
 from typing import Any, Final, NamedTuple
 
-from roost.cli import notes, options
+from roost.cli import conversation_options, notes, options
 from roost.cli.arguments import Argue, log_options, sentence
 from roost.cli.logs.options import log
 from roost.cli.memory.options import HISTORY, MEMORY, history, memory
@@ -56,7 +56,7 @@ COMMANDS: Final = (
     Command(
         "goal",
         "show, set and clear what a session is to reach, and go on with it",
-        options.goal,
+        conversation_options.goal,
         "roost.cli.goal",
         notes.GOAL,
         ("goals",),
@@ -64,15 +64,22 @@ COMMANDS: Final = (
     Command(
         "btw",
         "ask something about a session, which goes on as if you had not",
-        options.btw,
+        conversation_options.btw,
         "roost.cli.btw",
         notes.BTW,
         words="question",
     ),
     Command(
+        "context",
+        "show what fills the window of a session's model",
+        conversation_options.context,
+        "roost.cli.context",
+        notes.CONTEXT,
+    ),
+    Command(
         "compact",
         "shorten a long session for the model; nothing of it is deleted",
-        options.compact,
+        conversation_options.compact,
         "roost.cli.compact",
         notes.COMPACT,
     ),

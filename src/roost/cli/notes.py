@@ -130,6 +130,14 @@ nothing of it, works on meanwhile, and keeps no trace. The answer goes to stdout
 stderr.
 
 exit codes: 0 answered, 1 it could not be, 2 wrong usage, 124 it took too long, 130 interrupted"""
+CONTEXT: Final = """\
+examples:
+  roost context
+  roost context -s ses_dd3f --actor explore-1
+  roost context --json
+
+Tokens of a whole request are what the provider counted last; those of its parts are estimates. At
+the mark `shortened at` the conversation is shortened; `roost compact` does it now."""
 COMPACT: Final = """\
 examples:
   roost compact

@@ -18,7 +18,7 @@ Roost, a coding agent for the terminal. It is used by commands; a full-screen in
 `roost --help` lists all commands.
 """
 _GROUPS: Final = {
-    "work": ("run", "serve", "goal", "btw", "compact", "undo", "redo"),
+    "work": ("run", "serve", "goal", "btw", "context", "compact", "undo", "redo"),
     "look at it, and steer it": (
         *("sessions", "actors", "inbox", "requests", "teams", "trace", "log"),
     ),

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from roost.config.models import CompactionConfig
 from roost.llm.models import Model
 
 Limit = int | str
@@ -63,6 +64,17 @@ def limit_for(ref: str, limits: Limit | Mapping[str, Limit] | None) -> Limit | N
         return limits
     fitting = [pattern for pattern in limits if fnmatchcase(ref, pattern)]
     return limits[max(fitting, key=len)] if fitting else None
+
+
+def configured(model: Model, config: CompactionConfig) -> Window:
+    """The window of `model` as the configuration has it."""
+    return window_of(
+        model,
+        config.max_context,
+        reserved=config.reserved,
+        auto=config.auto,
+        tail=config.preserve_recent_tokens,
+    )
 
 
 def window_of(

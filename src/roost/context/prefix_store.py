@@ -1,5 +1,7 @@
 """The SQL of pinned prefixes."""
 
+import sqlite3
+
 import msgspec
 
 from roost.context.prefix import Prefix
@@ -13,11 +15,24 @@ def find(db: Reader, session_id: str, profile: str) -> Prefix | None:
         "SELECT * FROM prefix_snapshot WHERE session_id = ? AND profile = ?",
         (session_id, profile),
     )
+    return _from_row(row)
+
+
+def newest(db: Reader, session_id: str) -> Prefix | None:
+    """The prefix that was pinned last in a session, whoever's it is."""
+    row = db.one(
+        "SELECT * FROM prefix_snapshot WHERE session_id = ? ORDER BY updated DESC LIMIT 1",
+        (session_id,),
+    )
+    return _from_row(row)
+
+
+def _from_row(row: sqlite3.Row | None) -> Prefix | None:
     if row is None:
         return None
     try:
         return Prefix(
-            profile=profile,
+            profile=row["profile"],
             system=msgspec.json.decode(row["system"], type=tuple[str, ...]),
             tools=msgspec.json.decode(row["tools"], type=tuple[str, ...]),
             tools_hash=row["tools_hash"],

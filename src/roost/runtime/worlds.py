@@ -16,7 +16,7 @@ from roost.actors.owner import Owner
 from roost.config.models import Config
 from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, choices
-from roost.context.capacity import Window, window_of
+from roost.context.capacity import configured
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
 from roost.db.database import Database
@@ -227,7 +227,7 @@ class Worlds:
             secrets=desk.secrets,
             allow_private_hosts=project.loaded.config.tool.webfetch_private,
             resolve_model=lambda name: self.names.resolve(project, name.ref),
-            window=_windows(project),
+            window=lambda model: configured(model, project.loaded.config.compaction),
             checkpoints=project.loaded.config.checkpoint.enabled,
             judge=lambda model: self.names.judge(project, model),
             max_mode=self._max_mode(project),
@@ -322,21 +322,6 @@ class Worlds:
         session = await self._database.read(lambda db: sessions.get(db, session_id))
         project = await self.projects.open(Path(session.directory))
         return self.names.small(project, beside)
-
-
-def _windows(project: Project) -> Callable[[Model], Window]:
-    config = project.loaded.config.compaction
-
-    def window(model: Model) -> Window:
-        return window_of(
-            model,
-            config.max_context,
-            reserved=config.reserved,
-            auto=config.auto,
-            tail=config.preserve_recent_tokens,
-        )
-
-    return window
 
 
 def _uncommitted_in(project: Project) -> Callable[[], Awaitable[tuple[str, ...]]] | None:

@@ -1,10 +1,11 @@
-"""Questions aside: about a conversation, and not of it."""
+"""Questions aside: about a conversation, and not of it; and what of it a model is shown."""
 
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from roost.inbox.models import Address
+from roost.runtime.context_view import ContextView, context_of
 from roost.runtime.readers import SECONDS
 from roost.runtime.runtime import Runtime
 from roost.runtime.side_answer import LENGTH, SideAnswer, ask_aside
@@ -54,4 +55,14 @@ async def answered(
     return told
 
 
-ROUTES: Final[tuple[Endpoint, ...]] = (endpoint("POST", "/session/{sessionID}/ask", ask),)
+async def get_context(call: Call[ActorQuery, None]) -> ContextView:
+    """What fills the window of the model of a session, or of one of its actors."""
+    meant = await call.slice()
+    actor_id = meant.actor_id or call.query.agent_id
+    return await context_of(call.service.runtime, meant.session.id, actor_id)
+
+
+ROUTES: Final[tuple[Endpoint, ...]] = (
+    endpoint("POST", "/session/{sessionID}/ask", ask),
+    endpoint("GET", "/session/{sessionID}/context", get_context),
+)
