@@ -7,6 +7,7 @@ LOCAL  := $(VENV)/.local
 MODEL  ?=
 KEEP   ?=
 ARGS   ?=
+SEED   ?= 1
 # Two times quiet: what pip says of its own settings is no news of ours; errors are still shown.
 PIP    := $(BIN)/python -m pip install -q -q --disable-pip-version-check -c constraints.txt
 NEW    := import sys; sys.exit(sys.version_info < (3, 11))
@@ -18,7 +19,7 @@ ifneq ($(filter command environment,$(origin PYTHON)),)
 FIT    := $(if $(FIT),$(shell test "$$($(PYTHON) -c '$(NAME)')" = "$$($(BIN)/python -c '$(NAME)')" && echo yes))
 endif
 
-.PHONY: help setup local demo run test lint bench format catalog clean anew
+.PHONY: help setup local demo run test lint bench recall format catalog clean anew
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -63,6 +64,9 @@ lint: $(STAMP) ## style, types, floors, lengths
 
 bench: $(STAMP) ## the figures of the design beside their limits
 	@$(BIN)/python -m benchmarks
+
+recall: $(STAMP) ## what of a long session is still known once it was shortened (SEED=n: of another one)
+	@$(BIN)/python -m benchmarks.recall --seed $(SEED)
 
 format: $(STAMP) ## let ruff mend what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
