@@ -58,7 +58,7 @@ def test_an_unknown_command_is_told_and_paths_are_words(user: User, model: Scrip
     done = user.run("run", "/revew it")
     assert done.code == 2
     assert "there is no command /revew. Did you mean /review?" in done.err
-    assert "begin with another one" in done.err
+    assert "let something stand before the slash" in done.err
     assert user.run("run", "--command", "nope").code == 2
     assert model.requests == []
     for words in ("/usr/bin/env is broken", "/tmp is full"):

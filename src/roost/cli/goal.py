@@ -23,7 +23,7 @@ from roost.core.text import terminal_safe
 from roost.db.database import Database
 from roost.goals import store as goals
 from roost.goals.models import Goal, Verdict
-from roost.runtime.goals import GoalView, read_goal
+from roost.goals.view import GoalView, read_goal
 from roost.sessions.models import Session
 
 _NO_GOAL: Final = "This session has no goal."
@@ -74,7 +74,7 @@ async def _set(database: Database, session: Session, options: GoalOptions) -> in
     if options.format == "json":
         print(as_json(goal))
     else:
-        print(f"the next good end of a turn in {session.id} is judged by it")
+        print(f"a judge looks at it when a turn in {session.id} is about to end well")
         print("have it worked on with: roost goal resume")
     return 0
 

@@ -2,7 +2,7 @@
 
 from roost.client.connection import Connection
 from roost.goals.models import Goal
-from roost.runtime.goals import GoalView
+from roost.goals.view import GoalView
 
 
 class GoalCalls:

@@ -1,35 +1,22 @@
 """The goal of a session as surfaces ask for it: show, set, clear, go on."""
 
 import msgspec
-from msgspec import Struct
 
 from roost.core.errors import ConflictError, NotFoundError
 from roost.db.transaction import Reader, Transaction
 from roost.events.types import Event
 from roost.goals import store as goals
-from roost.goals.models import OPEN, Goal, Verdict
+from roost.goals.models import OPEN, Goal
+from roost.goals.view import GoalView, read_goal
 from roost.inbox import store as inbox
 from roost.runtime.goal_command import ResumeGoal, goal_command, going_on
 from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
 
 
-class GoalView(Struct, frozen=True):
-    """The goal that a session was given last, and what was said of it, oldest first."""
-
-    goal: Goal | None = None
-    verdicts: list[Verdict] = []
-
-
 async def view_goal(runtime: Runtime, session_id: str) -> GoalView:
     """The goal of a session with its history."""
     return await runtime.database.read(lambda db: read_goal(db, session_id))
-
-
-def read_goal(db: Reader, session_id: str) -> GoalView:
-    """The same, within a look at the database."""
-    goal = goals.find(db, session_id)
-    return GoalView() if goal is None else GoalView(goal, goals.verdicts(db, goal.id))
 
 
 def goal_since(db: Reader, session_id: str, message_id: str) -> Goal | None:

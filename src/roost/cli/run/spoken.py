@@ -16,7 +16,7 @@ from roost.runtime.models import FileInput, PromptInput, TextInput
 from roost.runtime.runtime import Runtime
 
 _SLASH: Final = re.compile(r"\s*/(?P<name>[^\s/]\S*)(?:\s+(?P<arguments>.*))?\s*\Z", re.DOTALL)
-_AS_WORDS: Final = "To say it as words, begin with another one."
+_AS_WORDS: Final = "To say it as plain words, let something stand before the slash."
 
 
 class Slash(Struct, frozen=True):

@@ -74,7 +74,8 @@ def last_of(db: Reader, folder: Path) -> Session:
     if not current:
         raise NotFoundError(
             f"there is no session of {folder} yet",
-            hint="Give the id of one; `roost sessions list --all` lists those of every project.",
+            hint='Begin one: roost run "...". Or name one by its id: `roost sessions list --all` '
+            "lists those of every project.",
         )
     return current[0]
 

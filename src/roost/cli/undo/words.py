@@ -14,6 +14,7 @@ Way = Literal["back", "forth"]
 """Back: to before what was said. Forth: to after it again."""
 _TEXT: Final = 60
 """Cells of a prompt that are shown."""
+_NO_WORDS: Final = "a prompt without words of yours"
 _FILES: Final = 40
 """Files of each kind that are shown by name."""
 _DOES: Final[dict[Action, tuple[str, str]]] = {
@@ -28,7 +29,8 @@ _YOURS: Final = "what was changed since stays"
 
 def shown(text: str) -> str:
     """A prompt in few words."""
-    return f"“{cut_to(' '.join(terminal_safe(text).split()), _TEXT)}”"
+    words = cut_to(" ".join(terminal_safe(text).split()), _TEXT)
+    return f"“{words}”" if words else _NO_WORDS
 
 
 def lines(done: Undone, said: Sequence[str], way: Way, look: Look, *, preview: bool) -> list[str]:

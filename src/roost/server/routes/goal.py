@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from roost.goals.models import CONDITION_LIMIT, Goal
 from roost.runtime import goals
-from roost.runtime.goals import GoalView
+from roost.goals.view import GoalView
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 
 

@@ -1,0 +1,46 @@
+"""What somebody meets who tries things for the first time."""
+
+import subprocess
+import sys
+
+import pytest
+
+from roost.cli.undo.words import shown
+from tests.cli.terminal_user import User
+
+_WITHOUT_RUNTIME = """
+import sys
+from roost.cli.dispatch import dispatch
+code = dispatch(sys.argv[1:])
+sys.exit(99 if "roost.runtime.runtime" in sys.modules else code)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["goal"], ["sessions", "show"], ["trace"], ["inbox"], ["undo", "--list"], ["btw", "why"]],
+)
+def test_a_folder_without_sessions_says_how_to_begin_one(user: User, words: list[str]) -> None:
+    done = user.run(*words)
+    assert done.code == 2
+    assert 'Begin one: roost run "..."' in done.err
+
+
+def test_a_goal_is_shown_and_given_without_what_runs_turns(user: User) -> None:
+    assert user.run("run", "hello").code == 0
+    for words in (["goal", "set", "all is green"], ["goal"], ["goal", "clear"]):
+        command = [sys.executable, "-c", _WITHOUT_RUNTIME, *words]
+        done = subprocess.run(
+            command, cwd=user.folder, env=user.environment, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done
+
+
+def test_the_clients_for_goals_do_not_load_what_runs_turns() -> None:
+    look = "import roost.client.client, sys; sys.exit('roost.runtime.runtime' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
+
+
+def test_a_prompt_without_words_is_named_in_lists_of_prompts() -> None:
+    assert shown(" \n") == "a prompt without words of yours"
+    assert shown("fix\n it") == "“fix it”"
