@@ -22,6 +22,7 @@ def system_prompt(
     directory: Path,
     root: Path,
     instructions: tuple[Instruction, ...],
+    skills: str = "",
     memory: str = "",
     extra: str | None = None,
 ) -> tuple[str, ...]:
@@ -31,7 +32,7 @@ def system_prompt(
     the standard prompt comes late, so that changing the agent leaves the cache of the rest.
     """
     told = (f"Instructions from {one.path}:\n{one.text}" for one in instructions)
-    last = (memory, prompt_text(agent.remark) if agent.remark else "", extra or "")
+    last = (skills, memory, prompt_text(agent.remark) if agent.remark else "", extra or "")
     return (_base(agent, model), _environment(directory, root), *told, *filter(None, last))
 
 

@@ -239,7 +239,7 @@ class _Analysis:
             self.refusals.append(reason)
         if write:
             self.writes.append(located)
-        elif located.inside:
+        elif located.inside or located.readable:
             self.reads.append(located)
         else:
             self.outside.append(located)

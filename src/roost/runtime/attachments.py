@@ -26,6 +26,7 @@ from roost.runtime.models import (
 )
 from roost.runtime.project import Project
 from roost.sessions.parts import AgentPart, FilePart, SubtaskPart, TextPart
+from roost.skills.loading import loaded_by, named_in
 from roost.workspace.media import checked_media, media_type
 from roost.workspace.textfile import is_binary, readable_text
 
@@ -62,6 +63,7 @@ class Attachments:
         self._directory = project.directory
         self._guard = project.guard
         self._agents = spawnable(project.agents)
+        self._skills = project.skills
 
     async def parts(self, given: PromptInput) -> tuple[PromptPart, ...]:
         """What is to be stored of `given`.
@@ -77,7 +79,15 @@ class Attachments:
         parts: list[PromptPart] = []
         for part in given.parts:
             parts.extend(await self._stored(part))
+        parts += await asyncio.to_thread(self._of_skills, given)
         return tuple(parts)
+
+    def _of_skills(self, given: PromptInput) -> list[PromptPart]:
+        """The skills that a person names in what they typed."""
+        typed = "\n".join(
+            part.text for part in given.parts if isinstance(part, TextInput) and _is_typed(part)
+        )
+        return [self._synthetic(one) for one in loaded_by(named_in(typed, self._skills))]
 
     async def _stored(self, part: PromptInputPart) -> list[PromptPart]:
         match part:
@@ -202,6 +212,10 @@ def _check_length(given: PromptInput) -> None:
             f"the prompt has {said} characters, and more than {PROMPT_LIMIT} cannot be sent",
             hint="Put the text into a file and name the file: the model reads what it needs of it.",
         )
+
+
+def _is_typed(part: TextInput) -> bool:
+    return not part.synthetic and not part.ignored
 
 
 def _has_substance(part: PromptInputPart) -> bool:

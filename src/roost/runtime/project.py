@@ -16,6 +16,8 @@ from roost.db.database import Database
 from roost.runtime.advert import FOLDER
 from roost.runtime.models import Settings
 from roost.sessions import store as sessions
+from roost.skills.known import skills_of
+from roost.skills.models import Skills
 from roost.workspace.git_folder import own_tree, twins
 from roost.workspace.guard import Guard
 from roost.workspace.project import project_of
@@ -32,6 +34,7 @@ class Project(Struct, frozen=True, kw_only=True):
     instructions: tuple[Instruction, ...]
     agents: dict[str, Agent]
     """Every agent by name."""
+    skills: Skills
 
     def agent(self, name: str | None) -> Agent:
         """The agent `name`, or the default one. Raises `ConfigError`."""
@@ -98,6 +101,7 @@ class Projects:
             named=tuple(loaded.config.instructions),
             trusted=loaded.project.trusted,
         )
+        skills = await asyncio.to_thread(skills_of, loaded.skills)
         return Project(
             directory=directory,
             root=root,
@@ -107,9 +111,11 @@ class Projects:
                 self._open_roots(directory),
                 protected=self._paths.all,
                 private=(self._paths.state / FOLDER, self._paths.trust_file),
+                readable=_folders_of(skills, home),
             ),
             instructions=instructions,
             agents=agents(loaded),
+            skills=skills,
         )
 
     def _open_roots(self, directory: Path) -> tuple[Path, ...]:
@@ -128,3 +134,9 @@ class Projects:
             twins=twins(directory, self._paths.worktrees.resolve()),
         )
         return load(place)
+
+
+def _folders_of(skills: Skills, home: Path) -> tuple[Path, ...]:
+    """Where files of skills may be read; never a whole home."""
+    folders = (one.folder.resolve() for one in skills)
+    return tuple(one for one in folders if not home.resolve().is_relative_to(one))

@@ -16,17 +16,19 @@ from roost.permissions.gate import Gate, Requester
 from roost.permissions.layers import layers_for
 from roost.permissions.models import Layer, PermissionRequest, Rule
 from roost.permissions.read_only import floor, way_out
-from roost.permissions.rules import rules_of
+from roost.permissions.rules import evaluate, rules_of
 from roost.runtime.actor_port import spawnable
 from roost.runtime.models import Settings
 from roost.runtime.project import Project
 from roost.runtime.session_port import directable
 from roost.sessions.models import Session
 from roost.sessions.plan_file import plan_file
+from roost.skills.models import Skill
 from roost.tools.actor import NAME as ACTOR
 from roost.tools.actor import ActorOffer
 from roost.tools.contract import Question, Tool
 from roost.tools.registry import tools_for
+from roost.tools.skill import NAME as SKILL
 from roost.turn.world import CallPlace
 
 
@@ -83,6 +85,15 @@ class Rules:
             )
             self._tools[key] = {name: tool for name, tool in shown.items() if agent.may_call(name)}
         return self._tools[key]
+
+    def skills(self, agent: Agent) -> list[Skill]:
+        """The skills that `agent` may load, or ask to load."""
+        layers = self.layers(agent)
+        return [
+            one
+            for one in self._project.skills
+            if evaluate(PermissionRequest(SKILL, (one.name,)), layers).action != "deny"
+        ]
 
     def _offer(self, *, spawns: bool) -> ActorOffer:
         style = self._project.loaded.config.tool.style_of(ACTOR)

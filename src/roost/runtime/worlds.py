@@ -17,6 +17,7 @@ from roost.config.models import Config
 from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, choices
 from roost.context.capacity import configured
+from roost.context.skill_list import skills_block
 from roost.context.system import system_prompt
 from roost.core.errors import UsageError
 from roost.db.database import Database
@@ -46,6 +47,7 @@ from roost.runtime.undo_record import UndoLog
 from roost.runtime.undo_shelf import Shelf
 from roost.sessions import store as sessions
 from roost.sessions.models import ModelName, Session
+from roost.tools.skill import NAME as SKILL
 from roost.turn.policies import goal, limits, try_best
 from roost.turn.verdict import NUDGES
 from roost.turn.world import Caller, MaxMode, Place, World
@@ -233,7 +235,7 @@ class Worlds:
             max_mode=self._max_mode(project),
             hand_offs=lambda brief: hand_offs(self.settings.environment, project.directory, brief),
             resolve_agent=project.agent,
-            system=_system_of(project, recall),
+            system=_system_of(project, recall, rules),
             tools=rules.tools,
             lenders=kin.lenders,
             hooks=desk.hooks,
@@ -243,6 +245,7 @@ class Worlds:
             sessions=sessions_of,
             teams=teams_of,
             plan=self._plan_of(kin, session, project),
+            skills=project.skills,
             memory=recall.memory,
             history=recall.history,
             remembered=lambda name: recall.count(project.agents.get(name)),
@@ -332,7 +335,7 @@ def _uncommitted_in(project: Project) -> Callable[[], Awaitable[tuple[str, ...]]
 
 
 def _system_of(
-    project: Project, recall: Recall
+    project: Project, recall: Recall, rules: Rules
 ) -> Callable[[Agent, Model, str | None], tuple[str, ...]]:
     def system(agent: Agent, model: Model, extra: str | None) -> tuple[str, ...]:
         return system_prompt(
@@ -341,8 +344,16 @@ def _system_of(
             directory=project.directory,
             root=project.root,
             instructions=project.instructions,
+            skills=_skills_told(rules, agent, model),
             memory=recall.block(agent, model),
             extra=extra,
         )
 
     return system
+
+
+def _skills_told(rules: Rules, agent: Agent, model: Model) -> str:
+    """What the system prompt says of skills to one who is shown their tool."""
+    if model.small_prompt or not agent.may_call(SKILL):
+        return ""
+    return skills_block(rules.skills(agent))

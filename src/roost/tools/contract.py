@@ -13,6 +13,7 @@ from roost.db.database import Database
 from roost.inbox.models import Address
 from roost.llm.models import Media
 from roost.permissions.models import PermissionRequest
+from roost.skills.models import Skills
 from roost.tools.actor_port import ActorPort, Stored
 from roost.tools.change_record import ChangeRecord, NoRecord
 from roost.tools.history_port import HistoryPort
@@ -73,6 +74,10 @@ class Question(Struct, frozen=True):
     """Free text is allowed as an answer."""
 
 
+def _nobody(_: Path) -> None:
+    """Nobody wants to know."""
+
+
 class ToolContext(Struct, frozen=True, kw_only=True):
     """The world of one call."""
 
@@ -108,6 +113,10 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     progress: Callable[[str | None, dict[str, Any]], None]
     """Shows a new title and metadata of the running call; cheap, may be called often."""
     plan: PlanPort = NoPlan()
+    skills: Skills = Skills()
+    """Those of the folder."""
+    touched: Callable[[Path], None] = _nobody
+    """Told of each file, without links, that the call reads or changes, once it may."""
     record: ChangeRecord = NoRecord()
     """Notes what the call changes in files."""
 

@@ -53,7 +53,7 @@ async def permit_outside(context: ToolContext, places: Sequence[Located]) -> Non
 
     Raises `DeniedError`.
     """
-    outside = [place for place in places if not place.inside]
+    outside = [place for place in places if not (place.inside or place.readable)]
     if outside:
         await ask(context, outside_request(outside, context.guard.root, Path.home()))
 

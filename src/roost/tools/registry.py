@@ -23,6 +23,7 @@ from roost.tools.question import QuestionTool
 from roost.tools.read import ReadTool
 from roost.tools.session import NAME as SESSION
 from roost.tools.session import session_tool
+from roost.tools.skill import SkillTool
 from roost.tools.task import TaskTool
 from roost.tools.team import TeamTool
 from roost.tools.webfetch import WebfetchTool
@@ -41,6 +42,7 @@ _KINDS: Final[tuple[type[Tool[Any]], ...]] = (
     QuestionTool,
     MemoryTool,
     HistoryTool,
+    SkillTool,
 )
 """In the order in which models are shown them; a change of it costs every session its cache.
 Behind them come `actor` and `session`, which are made for the agents there are, then `team` and

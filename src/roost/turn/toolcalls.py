@@ -252,6 +252,7 @@ class _Run:
             sessions=world.sessions(caller),
             teams=world.teams(caller),
             plan=world.plan(caller),
+            skills=world.skills,
             memory=world.memory,
             history=world.history,
             progress=self._note,

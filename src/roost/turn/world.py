@@ -18,6 +18,7 @@ from roost.llm.providers.cache import EncodingCache
 from roost.llm.retry import RetryPolicy
 from roost.permissions.models import PermissionRequest
 from roost.sessions.models import ModelName, Session
+from roost.skills.models import Skills
 from roost.tools.actor_port import ActorPort
 from roost.tools.change_record import ChangeRecord
 from roost.tools.contract import Question, Tool
@@ -163,6 +164,7 @@ class World(Struct, frozen=True, kw_only=True):
     sessions: Callable[[Caller], SessionPort]
     teams: Callable[[Caller], TeamPort]
     plan: Callable[[Caller], PlanPort]
+    skills: Skills
     memory: MemoryPort
     history: HistoryPort
     remembered: Callable[[str], int]

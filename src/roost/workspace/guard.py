@@ -22,6 +22,8 @@ class Located(Struct, frozen=True):
     """`real` lies in the project or in a further allowed root."""
     via_link: bool
     """A link on the way leads elsewhere, so `real` should be shown beside `path`."""
+    readable: bool = False
+    """It may be read as if it were inside, and not changed."""
 
     @property
     def shown(self) -> str:
@@ -34,7 +36,8 @@ class Guard:
 
     `root` is the project, `extra_roots` further directories that count as inside, `protected`
     directories that nobody may write in (Roost's own data) and `private` paths that nobody may
-    read either (credentials). An extra root below a protected directory is exempt.
+    read either (credentials). An extra root below a protected directory is exempt. `readable` are
+    directories outside that may be read like the project.
     """
 
     def __init__(
@@ -44,16 +47,24 @@ class Guard:
         *,
         protected: Iterable[Path] = (),
         private: Iterable[Path] = (),
+        readable: Iterable[Path] = (),
     ) -> None:
         self.root = Path(os.path.realpath(root))
         self._roots = (self.root, *(Path(os.path.realpath(p)) for p in extra_roots))
         self._protected = tuple(Path(os.path.realpath(p)) for p in protected)
         self._private = tuple(Path(os.path.realpath(p)) for p in private)
+        self._readable = tuple(Path(os.path.realpath(p)) for p in readable)
 
     def with_root(self, extra: Path) -> "Guard":
         """The same guard, for which `extra` counts as inside too."""
         roots = (*self._roots[1:], extra)
-        return Guard(self.root, roots, protected=self._protected, private=self._private)
+        return Guard(
+            self.root,
+            roots,
+            protected=self._protected,
+            private=self._private,
+            readable=self._readable,
+        )
 
     def locate(self, given: str, cwd: Path | None = None) -> Located:
         """Resolve `given`, relative to `cwd` (by default the project) or with a leading `~`.
@@ -70,7 +81,9 @@ class Guard:
                 real = _other_normal_form(real)
         except OSError as error:
             raise UsageError(f"{cut(given, 80)!r} cannot be a path: {error.strerror}") from error
-        return Located(path=path, real=real, inside=self.contains(real), via_link=via_link)
+        inside = self.contains(real)
+        readable = not inside and any(_holds(one, real) for one in self._readable)
+        return Located(path, real, inside, via_link, readable)
 
     def contains(self, real: Path) -> bool:
         """Whether `real`, a path without links, lies in the project or an extra root."""

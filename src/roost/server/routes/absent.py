@@ -141,7 +141,6 @@ def _name(method: Method, path: str) -> str:
 ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/lsp", nothing_listed, name="list_language_servers"),
     endpoint("GET", "/formatter", nothing_listed, name="list_formatters"),
-    endpoint("GET", "/skill", nothing_listed, name="list_skills"),
     endpoint("GET", "/mcp", nothing_named, name="list_mcp_servers"),
     endpoint("GET", "/experimental/resource", nothing_named, name="list_mcp_resources"),
     endpoint("GET", "/experimental/workspace", nothing_listed, name="list_workspaces"),

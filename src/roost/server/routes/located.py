@@ -46,36 +46,37 @@ async def _location(call: Call[Any, None]) -> Location:
     return Location(str(project.directory), PlaceProject(identity, str(project.root)))
 
 
-async def _located(call: Call[Any, None], data: list[T]) -> Located[T]:
+async def located_in(call: Call[Any, None], data: list[T]) -> Located[T]:
+    """`data` with the folder that it is of."""
     return Located(await _location(call), data)
 
 
 async def list_located_agents(call: Call[NoQuery, None]) -> Located[LocatedAgent]:
     """The agents that actors can run as."""
-    return await _located(call, [located.agent(one) for one in await list_agents(call)])
+    return await located_in(call, [located.agent(one) for one in await list_agents(call)])
 
 
 async def list_located_commands(call: Call[NoQuery, None]) -> Located[LocatedCommand]:
     """The commands."""
-    return await _located(call, [located.command(one) for one in await list_commands(call)])
+    return await located_in(call, [located.command(one) for one in await list_commands(call)])
 
 
 async def list_located_models(call: Call[NoQuery, None]) -> Located[LocatedModel]:
     """The models that can be called."""
     found = (await configured_providers(call)).providers
-    return await _located(call, [located.model(m) for one in found for m in one.models.values()])
+    return await located_in(call, [located.model(m) for one in found for m in one.models.values()])
 
 
 async def list_located_providers(call: Call[NoQuery, None]) -> Located[LocatedProvider]:
     """The providers that can be called."""
     found = (await configured_providers(call)).providers
-    return await _located(call, [located.provider(one) for one in found])
+    return await located_in(call, [located.provider(one) for one in found])
 
 
 async def list_integrations(call: Call[NoQuery, None]) -> Located[Integration]:
     """The providers that Roost knows, and how they get their keys."""
     environment = call.service.runtime.settings.environment
-    return await _located(call, located.integrations(environment))
+    return await located_in(call, located.integrations(environment))
 
 
 class Entry(Struct, frozen=True):
@@ -100,14 +101,14 @@ async def find_entries(call: Call[FindQuery, None]) -> Located[Entry]:
     found = await call.service.file_names.find(
         project.directory, query.query, kind=query.type, limit=query.limit
     )
-    return await _located(call, [_entry(path) for path in found])
+    return await located_in(call, [_entry(path) for path in found])
 
 
 async def list_entries(call: Call[ListQuery, None]) -> Located[Entry]:
     """The entries of a folder, folders first."""
     nodes = await list_files(call)
     paths = [f"{one.path}/" if one.type == "directory" else one.path for one in nodes]
-    return await _located(call, [_entry(path) for path in paths])
+    return await located_in(call, [_entry(path) for path in paths])
 
 
 def _entry(path: str) -> Entry:
@@ -117,7 +118,7 @@ def _entry(path: str) -> Entry:
 async def nothing_located(call: Call[NoQuery, None]) -> Located[dict[str, Any]]:
     """Nothing: Roost has none of these."""
     nothing: list[dict[str, Any]] = []
-    return await _located(call, nothing)
+    return await located_in(call, nothing)
 
 
 ROUTES: Final[tuple[Endpoint, ...]] = (
@@ -130,6 +131,5 @@ ROUTES: Final[tuple[Endpoint, ...]] = (
     endpoint("GET", "/api/integration", list_integrations),
     endpoint("GET", "/api/fs/find", find_entries),
     endpoint("GET", "/api/fs/list", list_entries),
-    endpoint("GET", "/api/skill", nothing_located, name="list_located_skills"),
     endpoint("GET", "/api/reference", nothing_located, name="list_located_references"),
 )

@@ -121,6 +121,7 @@ async def list_commands(call: Call[NoQuery, None]) -> list[CommandView]:
             name=name,
             template=command.template,
             hints=placeholders(command.template),
+            source="skill" if built_in.loads_skill(project, name) else "command",
             description=command.description,
             agent=command.agent,
             model=command.model,
