@@ -69,7 +69,7 @@ class Stage:
         self._model.wait_until_quiet()
         broken = [one for one in self._model.requests[before:] if one.violations]
         if done.returncode or broken:
-            told = broken[0].violations if broken else done.stderr.strip()[-600:]
+            told = broken[0].violations if broken else (done.stderr or done.stdout).strip()[-600:]
             raise RuntimeError(f"roost run ended with {done.returncode}: {told}")
         result = json.loads(done.stdout.splitlines()[-1])
         return str(result["sessionID"]), self._model.requests[before:]

@@ -93,6 +93,25 @@ def in_talk(folder: Path, test: Callable[[Talk], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
+def test_of_outputs_the_lines_with_exact_values_are_found_unless_they_are_of_files(
+    tmp_path: Path,
+) -> None:
+    async def test(talk: Talk) -> None:
+        one = await talk.session()
+        log = "zebra is well\nzebra listens on localhost:4711\nzebra sleeps"
+        file = "the file says zebra at localhost:4712"
+        await talk.answer(
+            one,
+            call(one, "bash", ToolCompleted({"command": "./up"}, log, "", {}, ToolTime(1, 2))),
+            call(one, "read", ToolCompleted({"path": "notes"}, file, "", {}, ToolTime(1, 2))),
+        )
+        assert await talk.find("zebra") == ["zebra listens on localhost:4711"]
+        talk.kinds = ALL
+        assert sorted(await talk.find("zebra")) == [file, log]
+
+    in_talk(tmp_path, test)
+
+
 def test_each_kind_of_text_is_found_if_the_configuration_says_so(tmp_path: Path) -> None:
     async def test(talk: Talk) -> None:
         one = await talk.session()

@@ -192,15 +192,28 @@ class MemoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 HistoryKind = Literal[
-    "user_text", "assistant_text", "tool_input", "tool_error", "reasoning", "tool_output"
+    "user_text",
+    "assistant_text",
+    "tool_input",
+    "tool_error",
+    "reasoning",
+    "tool_output",
+    "tool_value",
 ]
-"""What of a message can be looked for. The order is kept: an index numbers them."""
+"""What of a message can be looked for; `tool_value`: of an output the lines with exact values. The
+order is kept: an index numbers them."""
 
 
 class HistoryConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """What of earlier turns and sessions can be found."""
 
-    kinds: tuple[HistoryKind, ...] = ("user_text", "assistant_text", "tool_input", "tool_error")
+    kinds: tuple[HistoryKind, ...] = (
+        "user_text",
+        "assistant_text",
+        "tool_input",
+        "tool_error",
+        "tool_value",
+    )
 
 
 class GoalConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,11 +12,10 @@ from msgspec import Struct
 
 from roost.core.text import cut
 from roost.inbox.shown import is_prompt
+from roost.sessions.exact import EXACT, LINE, around
 from roost.sessions.models import AssistantInfo, Message, UserInfo
 from roost.sessions.parts import PatchPart, TextPart, ToolCompleted, ToolFailed, ToolPart
 
-LINE: Final = 240
-"""Characters of one entry."""
 _SCANNED: Final = 20_000
 """Characters of one text that are looked at."""
 _OUTPUT: Final = 4_000
@@ -47,17 +46,6 @@ _DEAD_END: Final = re.compile(
     r"|not the cause|won't work|cannot work|tried .{1,80} but)\b"
     r"|行不通|不起作用|无效|走不通|排除了",
     re.IGNORECASE,
-)
-_VALUE: Final = re.compile(
-    r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>`）)\]]{3,}"
-    r"|\b[A-Z][A-Z0-9_]{2,}=\S+"
-    r"|\b(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}:\d{2,5}\b|\blocalhost:\d{2,5}\b"
-    r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?\b"
-    r"|\b[0-9a-f]{7,64}\b(?<![0-9]{7})"
-    r"|\bv?\d+\.\d+\.\d+[\w.+-]*"
-    r"|`[^`\n]{3,80}`"
-    r"|(?<![\w.])\d{4,}(?![\w.])",
-    re.ASCII,  # a number is one beside Chinese too
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？;；])\s*|\n+")
 _READS: Final = frozenset({"read", "grep", "glob", "list"})
@@ -165,17 +153,8 @@ def _of_model(found: _Found, text: str) -> None:
 
 def _values(found: _Found, text: str) -> None:
     for line in text.splitlines():
-        if _VALUE.search(line):
-            found.add("values", _around_value(line))
-
-
-def _around_value(line: str) -> str:
-    """A line, or the stretch of a long one that has the value in it."""
-    match = _VALUE.search(line)
-    if match is None or len(line) <= LINE:
-        return line
-    start = max(0, match.start() - LINE // 3)
-    return line[start : start + LINE]
+        if exact := EXACT.search(line):
+            found.add("values", around(line, exact))
 
 
 def _of_tool(found: _Found, part: ToolPart) -> None:

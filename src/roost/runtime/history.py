@@ -17,7 +17,7 @@ from roost.memory.history_store import Filters, FoundPassage, Heard, Passage, Pl
 from roost.memory.index import Index
 from roost.memory.rank import Candidate, query_of, ranked
 from roost.sessions import spoken as messages
-from roost.sessions.said import KINDS, USUAL, SaidKind, chunks, said_in
+from roost.sessions.said import KINDS, USUAL, SaidKind, chunks, searchable_in, without_doubles
 from roost.sessions.spoken import Spoken
 from roost.tools.history_port import MOST, Found, HistoryFound, HistoryQuery
 
@@ -37,7 +37,7 @@ class History:
         """`kinds`: what of a message can be found."""
         self._database = database
         self._index = index
-        self._kinds = tuple(kinds)
+        self._kinds = without_doubles(kinds)
         self._wanted = sum(1 << KINDS.index(one) for one in self._kinds)
 
     @property
@@ -239,7 +239,7 @@ def _heard(spoken: Spoken, kinds: int) -> Heard:
     info = spoken.message.info
     passages = (
         Passage(Place(seq, number, chunk), said.tool, text)
-        for seq, said in enumerate(said_in(spoken.message))
+        for seq, said in enumerate(searchable_in(spoken.message))
         if kinds & 1 << (number := KINDS.index(said.kind))
         for chunk, text in enumerate(chunks(said.text))
     )
@@ -258,7 +258,7 @@ def _texts(db: Reader, passages: Sequence[FoundPassage]) -> list[Candidate[Found
     rows = list(dict.fromkeys(one.row for one in passages))
     there = messages.at(db, rows)
     found: list[Candidate[Found]] = []
-    said = {row: list(said_in(spoken.message)) for row, spoken in there.items()}
+    said = {row: list(searchable_in(spoken.message)) for row, spoken in there.items()}
     for one in passages:
         spoken, place = there.get(one.row), one.place
         if spoken is None or store.mark_of(spoken.message.info.id) != one.mark:

@@ -1,12 +1,13 @@
 """What in a message can be looked for later: its texts by kind, in pieces of bounded size. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, cast, get_args
 
 from msgspec import Struct
 
 from roost.config.models import HistoryConfig, HistoryKind
+from roost.sessions.exact import telling
 from roost.sessions.models import AssistantInfo, Message
 from roost.sessions.parts import (
     Part,
@@ -29,6 +30,8 @@ CHUNKS: Final = 24
 _DATA: Final = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=]+")
 _LOOKING: Final = frozenset({"memory", "history"})
 """Tools of which the calls repeat what was said elsewhere."""
+_OF_FILES: Final = frozenset({"read", "grep", "glob", "list"})
+"""Tools that tell what stands in files, where it can be read again."""
 
 
 class Said(Struct, frozen=True):
@@ -46,6 +49,28 @@ def said_in(message: Message) -> Iterator[Said]:
     by_model = isinstance(message.info, AssistantInfo)
     for part in message.parts:
         yield from _of_part(part, by_model=by_model)
+
+
+def searchable_in(message: Message) -> Iterator[Said]:
+    """The texts of a message, and behind them, of what its tools answered, the telling lines."""
+    yield from said_in(message)
+    for part in message.parts:
+        if isinstance(part, ToolPart) and part.tool not in _LOOKING | _OF_FILES:
+            yield from _values_of(part)
+
+
+def without_doubles(kinds: Sequence[SaidKind]) -> tuple[SaidKind, ...]:
+    """`kinds` without lines of texts that are among them as a whole."""
+    whole = "tool_output" in kinds
+    return tuple(one for one in kinds if not (whole and one == "tool_value"))
+
+
+def _values_of(part: ToolPart) -> Iterator[Said]:
+    if isinstance(part.state, ToolCompleted):
+        given = "\n".join(_words(part.state.input))
+        for piece in telling(_without_data(part.state.output)):
+            if piece not in given:  # the call itself is found by it
+                yield Said("tool_value", part, part.tool, piece)
 
 
 def _of_part(part: Part, *, by_model: bool) -> Iterator[Said]:

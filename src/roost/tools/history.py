@@ -36,6 +36,7 @@ _NAMES: Final[dict[SaidKind, str]] = {
     "tool_error": "error of",
     "reasoning": "reasoning",
     "tool_output": "output of",
+    "tool_value": "output of",
 }
 
 

@@ -34,6 +34,7 @@ _WHO: Final[dict[SaidKind, str]] = {
     "tool_error": "error of",
     "reasoning": "reasoning",
     "tool_output": "output of",
+    "tool_value": "output of",
 }
 
 

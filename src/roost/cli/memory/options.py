@@ -22,8 +22,9 @@ examples:
   roost history search --all --tool bash "docker compose"
 
 Any of the words count, rare ones more; what is in quotes of its own counts where it stands so:
-roost history search '"exit code 3" tests'. Searched are prompts, answers, arguments of tools and
-errors; "history": {"kinds": [...]} in roost.json adds reasoning and tool_output."""
+roost history search '"exit code 3" tests'. Searched are prompts, answers, arguments of tools,
+errors, and lines of outputs with exact values; "history": {"kinds": [...]} in roost.json adds
+reasoning and tool_output."""
 KINDS: Final = (
     "user_text",
     "assistant_text",
@@ -31,6 +32,7 @@ KINDS: Final = (
     "tool_error",
     "reasoning",
     "tool_output",
+    "tool_value",
 )
 """As `roost.sessions.said.KINDS`, which a start of the command line does not read."""
 _FILE: Final = "such as project/MEMORY.md (the default) or session/notes.md"
