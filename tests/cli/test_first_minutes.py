@@ -44,3 +44,19 @@ def test_the_clients_for_goals_do_not_load_what_runs_turns() -> None:
 def test_a_prompt_without_words_is_named_in_lists_of_prompts() -> None:
     assert shown(" \n") == "a prompt without words of yours"
     assert shown("fix\n it") == "“fix it”"
+
+
+def test_the_configuration_is_shown_by_name_too(user: User) -> None:
+    shown_config = user.run("config", "show", "--json")
+    assert shown_config.code == 0
+    assert shown_config.out == user.run("config", "--json").out
+    assert user.run("config", "show").out == user.run("config").out
+
+
+def test_what_can_be_done_without_a_model_fits_a_screen(user: User) -> None:
+    user.environment.pop("ROOST_CONFIG_CONTENT")
+    user.environment.pop("DEMO_API_KEY")
+    done = user.run("run", "hello")
+    assert done.code == 2
+    assert "there is no model to talk to" in done.err
+    assert max(map(len, done.err.splitlines())) <= 80, done.err

@@ -276,7 +276,8 @@ def test_a_call_that_failed_says_why_and_a_refused_one_is_counted() -> None:
     assert notes == "✗ rm x: not allowed\n"
     assert one.refusals.count == 1
     assert one.refusals.advice() == (
-        "1 call was refused. What a rule denies no flag allows; `roost config` shows the rules."
+        "1 call was refused. What a rule denies no flag allows; `roost config` shows your rules,"
+        " `roost agents show NAME` those of an agent."
     )
 
 

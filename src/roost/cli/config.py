@@ -25,7 +25,7 @@ OWN_FILE: Final = "roost.json"
 class ConfigOptions(Struct, frozen=True, kw_only=True):
     """The command line of `roost config`."""
 
-    action: Literal["trust", "untrust", "path"] | None = None
+    action: Literal["show", "trust", "untrust", "path"] | None = None
     dir: str | None = None
     format: Literal["text", "json"] = "text"
 
@@ -42,7 +42,7 @@ def execute(given: dict[str, Any]) -> int:
                 lines = _untrust(home, folder)
             case "path":
                 lines = _paths(home, load_config(folder, home.environ, home.paths), options)
-            case None:
+            case "show" | None:
                 lines = _show(home, load_config(folder, home.environ, home.paths), options)
     print("\n".join(terminal_safe(line) for line in lines))
     return 0

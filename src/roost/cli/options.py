@@ -326,13 +326,14 @@ def config(parser: Parser) -> None:
     formats(parser)
     add = actions(parser)
     for name, words, below in (
+        ("show", "show the configuration in force (the default)", ""),
         ("trust", "trust this repository's configuration exactly as it is now", notes.TRUSTED),
         ("untrust", "forget that it was trusted", ""),
         ("path", "print where files are looked for and kept", ""),
     ):
         action = add(name, words, below)
         place(action, "for this folder (default: the current one)")
-        if name == "path":
+        if name in {"show", "path"}:
             formats(action)
         for one in action.actions:
             one.default = SUPPRESS  # else it would undo the same option before the action

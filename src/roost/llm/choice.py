@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 PROBE_TIMEOUT: Final = 0.15
 """Seconds for asking a port on this machine whether a model server is there."""
 _PROBED: Final = "probe"
+_WIDTH: Final = 76
+"""Columns of a hint: it is shown behind an indent."""
 _NO_CHAT: Final = ("embed", "rerank", "whisper", "tts")
 """Models with these words in their name do not talk."""
 
@@ -124,15 +127,18 @@ async def _first_model(client: ModelClient, endpoint: Model) -> ListedModel | No
 def _nothing() -> ConfigError:
     variables = [known.env[0] for known in KNOWN.values() if known.env and known.model]
     first, *others = variables
+    more = fill(f"(or {', '.join(others)})", _WIDTH, initial_indent="  ", subsequent_indent="   ")
     return ConfigError(
         "there is no model to talk to",
         hint="Do one of these:\n"
         f"- set the key of a provider: export {first}=...\n"
-        f"  (or {', '.join(others)})\n"
+        f"{more}\n"
         "- start Ollama, LM Studio or llama.cpp on this machine\n"
-        "- name any other endpoint in a roost.json in your config folder (`roost config path`\n"
-        '  tells where that is): {"provider": {"mine": {"npm": "@ai-sdk/openai-compatible",\n'
-        '  "options": {"baseURL": "http://...", "apiKey": "..."}, "models": {"its-name": {}}}}}\n'
+        "- name any other endpoint in a roost.json in your config folder\n"
+        "  (`roost config path` tells where that is):\n"
+        '  {"provider": {"mine": {"npm": "@ai-sdk/openai-compatible",\n'
+        '    "options": {"baseURL": "http://...", "apiKey": "..."},\n'
+        '    "models": {"its-name": {}}}}}\n'
         "- for a first look without a key: `make local` in a checkout of Roost\n"
         "Then choose with -m provider/model, or leave the choice to Roost.",
     )

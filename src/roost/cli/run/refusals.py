@@ -40,7 +40,10 @@ class Refusals:
                 f" {_rule(self._alone)} does."
             )
         if not self._asked and not self._alone:
-            said.append("What a rule denies no flag allows; `roost config` shows the rules.")
+            said.append(
+                "What a rule denies no flag allows; `roost config` shows your rules,"
+                " `roost agents show NAME` those of an agent."
+            )
         return " ".join(said)
 
 

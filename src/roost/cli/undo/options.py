@@ -40,7 +40,7 @@ def undo(parser: Parser) -> None:
     which.add_argument(
         "--to",
         metavar="MESSAGE",
-        help="take back this prompt and all after it (the beginning or the end of its id is enough)",
+        help="take back this prompt and all after it (either end of its id is enough)",
     )
     which.add_argument("--list", action="store_true", help="list the prompts, the newest first")
     add("--preview", action="store_true", help="only show what would be done")

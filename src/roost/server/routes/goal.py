@@ -5,8 +5,8 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from roost.goals.models import CONDITION_LIMIT, Goal
-from roost.runtime import goals
 from roost.goals.view import GoalView
+from roost.runtime import goals
 from roost.server.endpoint import Call, Endpoint, NoQuery, endpoint
 
 
