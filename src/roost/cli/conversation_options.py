@@ -45,6 +45,14 @@ def btw(parser: Parser) -> None:
     formats(parser)
 
 
+def tasks(parser: Parser) -> None:
+    """Of `roost tasks`."""
+    of_session(parser, "of this session (default: the last one of this folder)")
+    parser.add_argument("--all", action="store_true", help="those that are over, too")
+    place(parser, "without -s: of the last session of this folder")
+    formats(parser)
+
+
 def context(parser: Parser) -> None:
     """Of `roost context`."""
     of_session(parser, "of this session (default: the last one of this folder)")

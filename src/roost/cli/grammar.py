@@ -157,6 +157,14 @@ COMMANDS: Final = (
         notes.AGENTS,
     ),
     Command(
+        "tasks",
+        "list the tasks that a session keeps of its work",
+        conversation_options.tasks,
+        "roost.cli.tasks",
+        notes.TASKS,
+        ("task",),
+    ),
+    Command(
         "teams",
         "list the teams of sessions that talk to each other",
         options.teams,

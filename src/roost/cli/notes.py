@@ -211,6 +211,12 @@ examples:
   roost run --agent plan "how would you split this module?"
 
 Agents of your own go under `agent` in your roost.json, or into agents/NAME.md beside it."""
+TASKS: Final = """\
+examples:
+  roost tasks
+  roost tasks -s ses_dd3f --all --json
+
+Actors keep the list with their tool `task`; `T1.2` is the second part of `T1`."""
 TEAMS: Final = """\
 examples:
   roost teams
