@@ -110,7 +110,7 @@ def test_lines_of_a_file_are_told_with_their_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("?start=9&end=12", "has 2 lines, and none of them is 9"),
+        ("?start=9&end=12", "has 2 lines, and none is number 9"),
         ("?start=0", "counted from 1"),
         ("?start=3&end=2", "lines 3 to 2 are no lines"),
         ("?start=x", "?start=x names no lines"),

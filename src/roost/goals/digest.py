@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 from msgspec import Struct
 
+from roost.core.amounts import counted
 from roost.goals.models import Verdict
 from roost.sessions.models import AssistantInfo, Message, UserInfo
 from roost.sessions.parts import Part, TextPart, ToolCompleted, ToolFailed, ToolPart
@@ -72,7 +73,7 @@ def record(evidence: Evidence) -> str:
         ),
     ]
     shown = "\n\n".join(f"## {head}\n{body}" for head, body in sections)
-    return f"The agent took {total} steps; numbers count them.\n\n{shown}"
+    return f"The agent took {counted(total, 'step')}; numbers count them.\n\n{shown}"
 
 
 def marked(text: str) -> str:

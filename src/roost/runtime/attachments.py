@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, assert_never
 from urllib.parse import parse_qs, unquote, unquote_to_bytes, urlsplit
 
+from roost.core.amounts import counted
 from roost.core.errors import RoostError, TooLargeError, UsageError
 from roost.core.ids import new_id
 from roost.core.text import clean, cut, echo
@@ -284,7 +285,9 @@ def _excerpt(text: str, lines: range, name: str) -> str:
     all_lines = text.removesuffix("\n").split("\n")
     shown = all_lines[lines.start - 1 : lines.stop - 1]
     if not shown:
-        raise UsageError(f"{name} has {len(all_lines)} lines, and none of them is {lines.start}")
+        raise UsageError(
+            f"{name} has {counted(len(all_lines), 'line')}, and none is number {lines.start}"
+        )
     last = lines.start + len(shown) - 1
     head = f"Lines {lines.start} to {last} of {name}, which has {len(all_lines)}"
     words = _bounded("\n".join(shown))

@@ -14,6 +14,7 @@ from roost.actors.owner import Owner
 from roost.actors.send import send
 from roost.actors.unheard import end_unheard, withdraw
 from roost.config.paths import Paths, roost_paths
+from roost.core.amounts import counted
 from roost.core.clock import now_ms
 from roost.core.errors import BusyError, StorageError, UsageError
 from roost.core.ids import is_from_the_future, new_id
@@ -361,7 +362,7 @@ class Runtime:
         ask = await self.database.read(lambda db: asks.get(db, ask_id))
         asked = ask.request.get("questions", ())
         if len(asked) != len(answers):
-            raise UsageError(f"request {ask_id} has {len(asked)} questions")
+            raise UsageError(f"request {ask_id} has {counted(len(asked), 'question')}")
         return await self.database.write(
             lambda tx: asks.answer(tx, ask_id, "question", {"answers": answers})
         )
