@@ -23,6 +23,7 @@ ALL = [
     "question",
     "memory",
     "history",
+    "skill",
 ]
 
 
@@ -56,7 +57,8 @@ def test_a_small_model_sees_six_tools() -> None:
 
 def test_what_is_wholly_denied_is_not_shown() -> None:
     shown = _shown("m", Rule("edit", "*", "deny"), Rule("todowrite", "*", "deny"))
-    assert shown == ["read", "glob", "grep", "bash", "webfetch", "question", "memory", "history"]
+    assert shown[:6] == ["read", "glob", "grep", "bash", "webfetch", "question"]
+    assert shown[6:] == ["memory", "history", "skill"]
     assert _shown("gpt-5", Rule("edit", "*", "deny"))[:4] == ["read", "glob", "grep", "bash"]
     partly = _shown("m", Rule("edit", "*", "deny"), Rule("edit", "docs/*", "allow"))
     assert "edit" in partly

@@ -16,8 +16,9 @@ def commands(project: Project) -> dict[str, CommandConfig]:
     """The commands of a folder by name; those of its configuration take the place of ours, and both
     that of a skill.
     """
-    loading = {one.name: _loading(one) for one in project.skills}
-    return {**loading, **_built_in(), **project.loaded.config.command}
+    found = {**_built_in(), **project.loaded.config.command}
+    loading = {one.name: _loading(one) for one in project.skills if one.name not in found}
+    return found | loading
 
 
 def loads_skill(project: Project, name: str) -> bool:

@@ -53,7 +53,8 @@ def find_command(project: Project, name: str) -> CommandConfig:
             f"the command /{name} of {waiting.source} is not used: {waiting.reason}",
             hint="If you trust this repository's configuration: roost config trust.",
         )
-    names = sorted({*_BESIDE, *known})
+    skills = [one for one in known if built_in.loads_skill(project, one)]
+    names = [*sorted({*_BESIDE, *known}.difference(skills)), *skills]
     near = get_close_matches(name, names, n=1)
     guess = f" Did you mean /{near[0]}?" if near else ""
     listed = ", ".join(f"/{one}" for one in names)
