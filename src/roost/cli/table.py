@@ -27,7 +27,7 @@ def table(
 
     `starts` stand as they are before the first cell of each row, for example the lines of a tree.
     """
-    cells = [[_one_line(cell) for cell in row] for row in rows]
+    cells = [[one_line(cell) for cell in row] for row in rows]
     for row, start in zip(cells, starts, strict=False):
         row[0] = start + row[0]
     for head in spare:
@@ -45,7 +45,7 @@ def table(
 
 
 def _widths(cells: list[list[str]]) -> list[int]:
-    return [max(_width(cell) for cell in column) for column in zip(*cells, strict=True)]
+    return [max(width_of(cell) for cell in column) for column in zip(*cells, strict=True)]
 
 
 def _before_last(widths: list[int]) -> int:
@@ -63,24 +63,26 @@ def as_json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """`text` without anything that would begin a new line or move a terminal."""
     return " ".join(terminal_safe(text).split())
 
 
-def _width(text: str) -> int:
+def width_of(text: str) -> int:
+    """The cells that `text` takes."""
     return len(text) if text.isascii() else max(0, wcswidth(text))
 
 
 def _fit(text: str, size: int) -> str:
     """`text` in exactly `size` cells."""
-    if _width(text) > size:
+    if width_of(text) > size:
         text = cut_to(text, size)
-    return text + " " * (size - _width(text))
+    return text + " " * (size - width_of(text))
 
 
 def cut_to(text: str, size: int) -> str:
     """`text` in at most `size` cells."""
-    if _width(text) <= size:
+    if width_of(text) <= size:
         return text
     taken = ""
     used = 0

@@ -31,6 +31,13 @@ class Document(Struct, frozen=True):
     """The line, from 1, on which each key stands."""
 
 
+def value_at(value: Any, path: KeyPath) -> Any:
+    """What stands in `value` at `path`."""
+    for piece in path:
+        value = value[piece]
+    return value
+
+
 def show_key(path: KeyPath) -> str:
     """`("agent", "my.agent", "tools", 0)` as `agent["my.agent"].tools[0]`."""
     shown = ""

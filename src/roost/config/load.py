@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.config.frontmatter import read_page
-from roost.config.jsonc import Document, parse
+from roost.config.jsonc import Document, parse, value_at
 from roost.config.loaded import (
     ConfigLayer,
     Loaded,
@@ -170,7 +170,7 @@ class _Loader:
             base = source.path.parent if source.path else self.place.directory
             filling = Substitution(source.name, base, self.place.environ, self.place.home)
             written, value = value, filling.fill(value)
-            references = {path: str(_at(written, path)) for path in filling.filled}
+            references = {path: str(value_at(written, path)) for path in filling.filled}
             self.warnings += filling.warnings
         value, left_out = validate(
             Document(value, document.lines), source.name, lenient=source.foreign
@@ -196,12 +196,6 @@ class _Loader:
         return any(
             layer.trusted and command in layer.value.get("command", {}) for layer in self.layers
         )
-
-
-def _at(value: Any, path: tuple[str | int, ...]) -> Any:
-    for piece in path:
-        value = value[piece]
-    return value
 
 
 def _document(source: Source) -> Document:

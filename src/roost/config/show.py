@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
-from roost.config.jsonc import KeyPath, show_key
+from roost.config.jsonc import KeyPath, show_key, value_at
 from roost.config.loaded import Loaded
 from roost.config.merge import Merge
 
@@ -31,7 +31,7 @@ def settings(loaded: Loaded) -> list[Setting]:
     """Every setting in force, in the order of its key."""
     merged = _merged(loaded)
     found = [
-        Setting(show_key(path), _shown(_look_up(merged, path), path, loaded.references), source)
+        Setting(show_key(path), _shown(value_at(merged, path), path, loaded.references), source)
         for path, source in loaded.origins.items()
     ]
     return sorted(found, key=lambda one: one.key)
@@ -47,12 +47,6 @@ def _merged(loaded: Loaded) -> dict[str, Any]:
     for layer in loaded.layers:
         merge.add(layer)
     return merge.value
-
-
-def _look_up(value: Any, path: KeyPath) -> Any:
-    for piece in path:
-        value = value[piece]
-    return value
 
 
 def _shown(value: Any, path: KeyPath, references: dict[KeyPath, str]) -> Any:

@@ -2,18 +2,12 @@
 
 from typing import Final
 
-from wcwidth import wcswidth, wcwidth
+from wcwidth import wcwidth
 
-from roost.cli.table import cut_to
-from roost.core.text import terminal_safe
+from roost.cli.table import cut_to, one_line, width_of
 
 _KILO: Final = 1_000
 _MEGA: Final = 1_000_000
-
-
-def width_of(text: str) -> int:
-    """The cells that `text` takes."""
-    return len(text) if text.isascii() else max(0, wcswidth(text))
 
 
 def left(text: str, size: int) -> str:
@@ -26,11 +20,6 @@ def right(text: str, size: int) -> str:
     """The same at their right."""
     shown = cut_to(text, size) if size > 0 else ""
     return " " * (size - width_of(shown)) + shown
-
-
-def one_line(text: str) -> str:
-    """`text` without anything that would begin a new line or move a terminal."""
-    return " ".join(terminal_safe(text).split())
 
 
 def wrapped(text: str, size: int, most: int, *, first: int | None = None) -> list[str]:

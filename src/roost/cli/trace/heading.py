@@ -3,8 +3,9 @@
 import time
 from typing import Final
 
+from roost.cli.table import one_line
 from roost.cli.terminal import Look
-from roost.cli.trace.cells import amount, money, one_line, share, span, wrapped
+from roost.cli.trace.cells import amount, money, share, span, wrapped
 from roost.cli.trace.entries import Head
 from roost.cli.trace.wording import OUTCOMES
 

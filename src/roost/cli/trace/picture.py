@@ -6,9 +6,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from roost.cli.table import cut_to, one_line, width_of
 from roost.cli.terminal import Look
 from roost.cli.trace import cells
-from roost.cli.trace.cells import amount, left, money, one_line, right, share, span, wrapped
+from roost.cli.trace.cells import amount, left, money, right, share, span, wrapped
 from roost.cli.trace.entries import (
     Called,
     Decision,
@@ -148,8 +149,8 @@ class Picture:
         columns = self._columns
         state = self._state(entry)
         room = self._width - _BEFORE - 2 - columns.of_tools - (len(state) + 1 if state else 0)
-        label = cells.cut_to(one_line(words.label), max(1, room))
-        used = cells.width_of(label)
+        label = cut_to(one_line(words.label), max(1, room))
+        used = width_of(label)
         rest = left(one_line(words.text), room - used - 1) if room > used + 1 else ""
         painted = self._look.paint(label, words.colour) if words.colour else label
         return (
@@ -168,8 +169,8 @@ class Picture:
 
     def _told(self, at: int, words: Words) -> Iterator[str]:
         room = self._width - _BEFORE - self._columns.took
-        label = cells.cut_to(one_line(words.label), room)
-        used = cells.width_of(label) + 2
+        label = cut_to(one_line(words.label), room)
+        used = width_of(label) + 2
         first, *more = wrapped(words.text, room - 2, words.most, first=room - used) or [""]
         painted = self._look.paint(label, words.colour) if words.colour else label
         body = left(f"  {first}" if first else "", room - used + 2)
