@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cast import report, run
-from household import KEY, Household
+from household import KEY, Answer, Household
 from invariants import assert_sound
 
 from scripted_model.picture import Request
@@ -179,6 +179,28 @@ def test_a_child_has_a_model_sum_up_its_own_conversation_and_main_keeps_its_own(
     )
     assert {(row["actor_id"], row["source"]) for row in marks} == {("general-1", "summary")}
     assert "dates are kept in UTC" in chat.model.requests[-2].request.all_text
+    assert_sound(chat)
+
+
+def test_a_thousand_steps_with_kills_in_between_keep_what_the_user_said(chat: Household) -> None:
+    chat.write("noise.sh", SCRIPT.replace("150", "50"))
+    worker = Worker(1_000)
+    chat.play(worker)
+    points = ("apply.committed:250", "context.sent:3", "tool.done:200", "apply.stored:150")
+    for number, point in enumerate(points):
+        said = ("--continue", "Go on.") if number else (f"Do the work. {RULE} {PORT}",)
+        died = chat.run("run", "--yes", *said, ROOST_FAILPOINT=f"{point}=kill")
+        assert died.returncode == -signal.SIGKILL, point
+    asked = ("run", "--format", "json", "--yes", "--continue", "Go on.")
+    answer = Answer(chat.run(*asked, timeout=100))
+    assert (answer.code, answer.text) == (0, "All done."), answer.err
+    assert worker.taken == 1_000
+    marks = chat.rows("SELECT 1 FROM part WHERE type = 'compaction'")
+    assert len(marks) >= 10
+    last = worker.requests[-1].all_text
+    for kept in (RULE, PORT, "store dates in UTC"):
+        assert kept in last
+    assert max(one.input_tokens for one in chat.model.requests) <= WINDOW
     assert_sound(chat)
 
 
