@@ -1,5 +1,6 @@
 """What somebody meets who tries things for the first time."""
 
+import json
 import subprocess
 import sys
 
@@ -60,3 +61,24 @@ def test_what_can_be_done_without_a_model_fits_a_screen(user: User) -> None:
     assert done.code == 2
     assert "there is no model to talk to" in done.err
     assert max(map(len, done.err.splitlines())) <= 80, done.err
+
+
+def test_what_roost_says_of_itself_is_listed_as_its_own(user: User) -> None:
+    (user.folder / "rules.md").write_text("# Rules\n\nUse tabs.\n")
+    user.environment["EDITOR"] = f"cp {user.folder / 'rules.md'}"
+    assert user.run("memory", "edit").code == 0
+    assert user.run("run", "hello").code == 0
+    rows = json.loads(user.run("inbox", "list", "--json").out)
+    assert [row["kind"] for row in rows] == ["prompt", "system"]
+    listed = user.run("inbox", "list").out.splitlines()[1:]
+    assert "  you  " in listed[0]
+    assert "  roost  " in listed[1]
+    assert "reminder of" not in user.run("trace").out
+
+
+def test_a_passage_that_was_found_has_a_short_line_about_it(user: User) -> None:
+    words = "please look why the " + "very " * 20 + "slow query takes so long"
+    assert user.run("run", words).code == 0
+    found = user.run("history", "search", "slow query").out.splitlines()
+    assert "ses_" in found[0]
+    assert len(found[0]) <= 80

@@ -20,7 +20,8 @@ Roost, a coding agent for the terminal. It is used by commands; a full-screen in
 _GROUPS: Final = {
     "work": ("run", "serve", "goal", "btw", "context", "compact", "undo", "redo"),
     "look at it, and steer it": (
-        *("sessions", "actors", "inbox", "requests", "tasks", "teams", "trace", "log"),
+        *("sessions", "history", "memory", "actors", "inbox"),
+        *("requests", "tasks", "teams", "trace", "log"),
     ),
     "set it up": ("agents", "models", "config", "doctor", "completion"),
 }

@@ -86,8 +86,8 @@ def _line(row: InboxRow, shown: str) -> list[str]:
 
 
 def sender_of(row: InboxRow) -> str:
-    """Who said it: `you` is a person."""
-    if row.sender is None:
+    """Who said it: `you` is a person, `roost` whatever its runtime says of itself."""
+    if row.kind == "system" or row.sender is None:
         return "you" if row.kind == "prompt" else "roost"
     here = row.sender.session_id == row.receiver.session_id
     return row.sender.actor_id if here else f"{row.sender.session_id}/{row.sender.actor_id}"

@@ -11,12 +11,12 @@ from roost.cli.failures import tell
 from roost.cli.memory.place import config_of, painted, whose
 from roost.cli.since import moment
 from roost.cli.storage import Home, database_of, run_at_home
-from roost.cli.table import age, as_json
+from roost.cli.table import age, as_json, cut_to, one_line
 from roost.cli.terminal import Look, look_of
 from roost.core.amounts import counted
 from roost.core.clock import now_ms
 from roost.core.errors import UsageError
-from roost.core.text import cut, terminal_safe
+from roost.core.text import cut
 from roost.db.database import Database
 from roost.memory.rank import Hit
 from roost.runtime.history import History
@@ -27,6 +27,8 @@ from roost.tools.history_port import Found, HistoryFound, HistoryQuery
 
 PATIENCE: Final = 120.0
 """Seconds for which what was never searched is taken up first."""
+_TITLE: Final = 20
+"""Cells of a title: a passage is found by its id, and the line fits a narrow screen."""
 _WHO: Final[dict[SaidKind, str]] = {
     "user_text": "you",
     "assistant_text": "answer",
@@ -116,7 +118,8 @@ def _print(found: HistoryFound, titles: dict[str, str], options: HistoryOptions)
 def _hit(hit: Hit[Found], titles: dict[str, str], look: Look) -> str:
     said, info = hit.of.said, hit.of.spoken.message.info
     who = look.paint(f"{_WHO[said.kind]} {said.tool}".strip(), "cyan")
-    title = look.paint(terminal_safe(titles.get(info.session_id, "")), "bold")
+    named = one_line(titles.get(info.session_id, ""))
+    title = look.paint(cut_to(named, _TITLE), "bold")
     when = look.paint(age(info.time.created, now_ms()), "dim")
     head = "  ".join(filter(None, (title, who, when, look.paint(info.session_id, "dim"))))
     return f"{head}\n  {painted(hit.snippet, look)}"
