@@ -7,6 +7,7 @@ for as long as it may; what is older is taken up by the next one.
 import asyncio
 import time
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from roost.core.clock import now_ms
@@ -258,7 +259,11 @@ def _texts(db: Reader, passages: Sequence[FoundPassage]) -> list[Candidate[Found
     rows = list(dict.fromkeys(one.row for one in passages))
     there = messages.at(db, rows)
     found: list[Candidate[Found]] = []
-    said = {row: list(searchable_in(spoken.message)) for row, spoken in there.items()}
+    last = {row: max(one.place.seq for one in passages if one.row == row) for row in there}
+    said = {
+        row: list(islice(searchable_in(spoken.message), last[row] + 1))
+        for row, spoken in there.items()
+    }
     for one in passages:
         spoken, place = there.get(one.row), one.place
         if spoken is None or store.mark_of(spoken.message.info.id) != one.mark:

@@ -12,7 +12,7 @@ ALIKE: Final = 3
 PIECES: Final = 60
 """Of one text at most: as many from its beginning as from its end."""
 _STRONG: Final = (
-    r"[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>`）)\]]{3,}"
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>`）)\]]{3,}"
     r"|\b[A-Z][A-Z0-9_]{2,}=\S+"
     r"|\b(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}:\d{2,5}\b|\blocalhost:\d{2,5}\b"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?\b"
@@ -25,7 +25,7 @@ _STRONG: Final = (
 EXACT: Final = re.compile(_STRONG, re.ASCII)  # a number is one beside Chinese too
 _TELLING: Final = re.compile(
     _STRONG + r"|(?<![\w/])~?/(?:[\w.@+-]+/)+[\w.@+-]+|\b[A-Za-z_][\w.-]*=[^\s=]+"
-    r"|\b[A-Za-z][\w -]{1,30}: *[\w./+-]*\d",
+    r"|\b[A-Za-z][\w-]*: *[\w./+-]*\d",
     re.ASCII,
 )
 _CHANGING: Final = re.compile(r"\b[0-9a-f]{7,}\b|\d+", re.ASCII)
@@ -45,14 +45,14 @@ def telling(text: str) -> list[str]:
     """
     alike: dict[str, int] = {}
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in map(str.strip, text.splitlines()):
         found = _TELLING.search(line)
         if found is None:
             continue
         shape = _CHANGING.sub("0", line)
         alike[shape] = alike.get(shape, 0) + 1
         if alike[shape] <= ALIKE:
-            lines.append(around(line.strip(), _TELLING.search(line.strip())))
+            lines.append(around(line, found))
     pieces = _joined(lines)
     if len(pieces) <= PIECES:
         return pieces
