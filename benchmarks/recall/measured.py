@@ -27,11 +27,10 @@ class Recall(Struct, frozen=True):
     shown: dict[str, float]
     """Share of each kind that stands in the next request."""
     found: dict[str, float]
-    """Share that one search finds."""
+    """Share that does not, and that one search finds."""
     reached: dict[str, float]
     """Share that is known in the one way or the other."""
     lost: tuple[Fact, ...]
-    unfound: tuple[Fact, ...]
     max_request_tokens: int
     """As the provider counts."""
     window: int
@@ -49,32 +48,35 @@ def measured(arm: Arm, seed: int, counts: Sequence[int]) -> list[Recall]:
         for number, cycle in enumerate(cycles, start=1):
             player.begin(cycle)
             records = stage.work(player, cycle.prompt)
+            if arm != "off" and not player.was_shortened:
+                raise RuntimeError(f"cycle {number} of {arm} ended without a shortening")
             largest = max(largest, *(one.input_tokens for one in records))
             if number not in counts or player.last is None:
                 continue
             facts = [fact for one in cycles[:number] for fact in one.facts]
             text, size = _what_fits(player.last, records[-1].input_tokens)
-            found = [] if arm == "off" else _looked_up(stage, facts)
-            made.append(_recall(player, number, facts, text, found))
-            made[-1] = msgspec.structs.replace(
-                made[-1], max_request_tokens=size if arm == "off" else largest
-            )
+            shown = [one for one in facts if stands_in(one.needle, text)]
+            left = [one for one in facts if one not in shown]
+            found = [] if arm == "off" else _looked_up(stage, left)
+            most = size if arm == "off" else largest
+            made.append(_recall(player, number, facts, shown, found, most))
     return made
 
 
-def _recall(player: Player, cycles: int, facts: list[Fact], text: str, found: list[Fact]) -> Recall:
-    shown = [one for one in facts if stands_in(one.needle, text)]
+def _recall(
+    player: Player, cycles: int, facts: list[Fact], shown: list[Fact], found: list[Fact], most: int
+) -> Recall:
     usual = median(player.pauses)
     extra = [one - usual for one in player.shortenings]
+    known = [*shown, *found]
     return Recall(
         arm=player.arm,
         cycles=cycles,
         shown=_shares(shown, facts),
         found=_shares(found, facts),
-        reached=_shares([one for one in facts if one in shown or one in found], facts),
-        lost=tuple(one for one in facts if one not in shown and one not in found),
-        unfound=tuple(one for one in facts if one not in found),
-        max_request_tokens=0,
+        reached=_shares(known, facts),
+        lost=tuple(one for one in facts if one not in known),
+        max_request_tokens=most,
         window=WINDOW,
         shortening_ms=median(extra) * 1000 if extra else 0.0,
     )

@@ -5,9 +5,8 @@ import time
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from msgspec import Struct
-
 from benchmarks.recall.facts import Act, Cycle, Fact, noise
+from roost.turn.summing_up import request_words
 from scripted_model.picture import Request
 from scripted_model.scenario import Call, Reply, Text, reply
 
@@ -19,16 +18,9 @@ UNSHORTENED: Final = 6
 """Noisy steps of a cycle where nothing is ever shortened: about as many as it takes elsewhere."""
 _MOST: Final = 60
 """Noisy steps after which something is wrong."""
-_ASKED: Final = "# Intent"
-"""Stands in what is asked of a model that sums a conversation up."""
+_ASKED: Final = request_words().partition("\n")[0]
+"""Begins what is asked of a model that sums a conversation up."""
 _REFUSAL: Final = "I cannot help with that."
-
-
-class Seen(Struct, frozen=True):
-    """The last request of a cycle."""
-
-    request: Request
-    text: str
 
 
 class Player:
@@ -41,7 +33,8 @@ class Player:
         self._acts: list[Act] = []
         self._facts: list[Fact] = []
         self._noisy = self._files = self._messages = 0
-        self._shortened = False
+        self.was_shortened = False
+        """Whether the conversation was, once the facts of the cycle were all said."""
         self._ended = 0.0
         self.last: Request | None = None
         self.pauses: list[float] = []
@@ -54,7 +47,7 @@ class Player:
         self._acts = list(cycle.acts)
         self._facts += cycle.facts
         self._noisy = 0
-        self._shortened = False
+        self.was_shortened = False
         self._ended = 0.0
 
     def __call__(self, request: Request) -> Reply:
@@ -74,14 +67,14 @@ class Player:
         if self._ended:
             pause = time.perf_counter() - self._ended
             (self.shortenings if shortened else self.pauses).append(pause)
-        self._shortened = self._shortened or (shortened and not self._acts)
+        self.was_shortened = self.was_shortened or (shortened and not self._acts)
         self._messages = len(request.messages)
         self.last = request
 
     def _next(self) -> Reply:
         if self._acts:
             return self._act(self._acts.pop(0), LITTLE)
-        over = self._noisy >= UNSHORTENED if self.arm == "off" else self._shortened
+        over = self._noisy >= UNSHORTENED if self.arm == "off" else self.was_shortened
         if over:
             return reply("That is done; what comes next?")
         if self._noisy == _MOST:
@@ -116,7 +109,7 @@ class Player:
 class Seeker:
     """Asks for each of some facts with one search, several at a time, and keeps the answers."""
 
-    AT_ONCE: Final = 12
+    AT_ONCE: Final = 20
 
     def __init__(self, facts: list[Fact]) -> None:
         self._left = list(facts)
