@@ -1,12 +1,14 @@
 """Instruction files: `AGENTS.md`, else `CLAUDE.md`, from the project upwards, the user's own, and
-those that the config names.
+those that the config names; and those of folders below, once a file in there is touched.
 """
 
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from roost.workspace.ignore import IgnoreFolder
 from roost.workspace.textfile import readable_text
 
 NAMES: Final = ("AGENTS.md", "CLAUDE.md")
@@ -51,6 +53,49 @@ def find_instructions(
     return tuple(Instruction(path, text) for path in unique if (text := _read(path)) is not None)
 
 
+class FolderRules(Struct, frozen=True):
+    """The instruction files of a project's folders, which are told when work goes there."""
+
+    root: Path
+    """Without links."""
+    known: frozenset[Path] = frozenset()
+    """Those that every request begins with."""
+    trusted: bool = False
+
+    def above(self, touched: Path) -> list[Path]:
+        """The files that hold for `touched`, the outermost first; all without links.
+
+        What git passes over (installed packages, results of a build) says nothing of the project.
+        """
+        if not touched.is_relative_to(self.root):
+            return []
+        folders = takewhile(lambda folder: folder != self.root, touched.parents)
+        pages = [page.resolve() for one in folders if (page := _first(one)) is not None]
+        return [page for page in reversed(pages) if self._counts(page, touched)]
+
+    def _counts(self, page: Path, touched: Path) -> bool:
+        if page in self.known or page == touched:
+            return False
+        if page.is_relative_to(self.root):
+            return not _is_ignored(page.parent, self.root)
+        return self.trusted or _stays(page, self.root)
+
+
+def read_instruction(path: Path, limit: int) -> Instruction | None:
+    """A file of at most `limit` bytes, what is more left out with a note; None without a word."""
+    text = _read(path, limit)
+    return None if text is None else Instruction(path, text)
+
+
+def _is_ignored(folder: Path, root: Path) -> bool:
+    ignoring = IgnoreFolder.above(root, git_only=True)
+    for one in reversed([folder, *takewhile(lambda above: above != root, folder.parents)]):
+        if ignoring.ignores(str(one), directory=True):
+            return True
+        ignoring = ignoring.below(str(one), {".gitignore"})
+    return False
+
+
 def _first(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
@@ -70,13 +115,13 @@ def _matches(name: str, root: Path) -> list[Path]:
     return sorted(match for match in root.glob(name) if match.is_file())
 
 
-def _read(path: Path) -> str | None:
+def _read(path: Path, limit: int = FILE_LIMIT) -> str | None:
     try:
         with path.open("rb") as file:
-            data = file.read(FILE_LIMIT + 1)
+            data = file.read(limit + 1)
     except OSError:
         return None
-    text = readable_text(data[:FILE_LIMIT]).strip()
-    if len(data) > FILE_LIMIT:
-        text += f"\n[cut after {FILE_LIMIT} bytes]"
+    text = readable_text(data[:limit]).strip()
+    if len(data) > limit:
+        text += f"\n[cut after {limit} bytes]"
     return text or None

@@ -19,5 +19,5 @@ def skills_block(skills: Iterable[Skill]) -> str:
     if not lines:
         return ""
     if len(known) > LISTED:
-        lines.append(f"- and {len(known) - LISTED} more: look for them with `query`")
+        lines.append(f"- and {len(known) - LISTED} more: look for them by words")
     return prompt_text("skills").format(skills="\n".join(lines))

@@ -10,7 +10,7 @@ from roost.config.load import load
 from roost.config.loaded import Loaded
 from roost.config.paths import Paths, home_of
 from roost.context.agents import Agent, agents, choose_agent
-from roost.context.instructions import Instruction, find_instructions
+from roost.context.instructions import FolderRules, Instruction, find_instructions
 from roost.core.errors import UsageError
 from roost.db.database import Database
 from roost.runtime.advert import FOLDER
@@ -35,6 +35,12 @@ class Project(Struct, frozen=True, kw_only=True):
     agents: dict[str, Agent]
     """Every agent by name."""
     skills: Skills
+
+    @property
+    def folder_rules(self) -> FolderRules:
+        """The instruction files of folders that are told when work goes there."""
+        known = frozenset(one.path for one in self.instructions)
+        return FolderRules(self.guard.root, known, self.loaded.project.trusted)
 
     def agent(self, name: str | None) -> Agent:
         """The agent `name`, or the default one. Raises `ConfigError`."""

@@ -246,6 +246,7 @@ class Worlds:
             teams=teams_of,
             plan=self._plan_of(kin, session, project),
             skills=project.skills,
+            folder_rules=project.folder_rules,
             memory=recall.memory,
             history=recall.history,
             remembered=lambda name: recall.count(project.agents.get(name)),

@@ -32,6 +32,8 @@ async def carry_out(context: ToolContext, changes: Sequence[FileChange]) -> None
     """Make all of `changes`, or none, and tell clients. A cancellation waits for the end of it."""
     async with context.record.writing(changes):
         await to_completion(lambda: commit(changes, context.ledger))
+    for change in changes:
+        context.touched(change.real)
     session = context.actor.session_id
 
     def tell(tx: Transaction) -> None:

@@ -55,6 +55,7 @@ class ReadTool(Tool[ReadArguments]):
             return await asyncio.to_thread(folder_output, real, title, first=first, limit=limit)
         if not os.path.lexists(real):
             raise await asyncio.to_thread(missing, real, context.guard.root)
+        context.touched(real)
         found = await asyncio.to_thread(_look, real, first, WindowLimits(limit, LINE_CHARS))
         if isinstance(found, str):
             return await asyncio.to_thread(_media, real, title, found, context)

@@ -1,7 +1,6 @@
 """The tool `skill`: loads advice for a kind of work, by its name or by words."""
 
 import asyncio
-from difflib import get_close_matches
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct
@@ -21,8 +20,10 @@ _LISTED: Final = 50
 class SkillArguments(Struct, frozen=True):
     """Which skill."""
 
-    name: Annotated[str, Meta(description="The skill to load.")] | None = None
-    query: Annotated[str, Meta(description="Words to look for one by.")] | None = None
+    name: Annotated[
+        str,
+        Meta(min_length=1, description="The name of a skill, or words to look for one by."),
+    ]
 
 
 class SkillTool(Tool[SkillArguments]):
@@ -35,35 +36,25 @@ class SkillTool(Tool[SkillArguments]):
 
     async def run(self, arguments: SkillArguments, context: ToolContext) -> ToolOutput:
         """Load one, or name those that fit."""
-        name, query = (arguments.name or "").strip(), (arguments.query or "").strip()
-        if bool(name) == bool(query):
-            raise ToolError("skill takes either name or query.", hint="Give one of the two.")
-        if name:
-            return await _loaded(_named(name, context.skills), context)
-        hits = await asyncio.to_thread(search, context.skills, query)
+        words = arguments.name.strip()
+        if (named := context.skills.named(words.removeprefix("/"))) is not None:
+            return await _loaded(named, context)
+        hits = await asyncio.to_thread(search, context.skills, words)
         if hits and hits[0].score >= CERTAIN:
             return await _loaded(hits[0].skill, context)
-        found = [hit.skill.name for hit in hits]
-        return ToolOutput(_told(query, hits), f"Skills: {cut(query, 60)}", {"found": found})
-
-
-def _named(name: str, skills: Skills) -> Skill:
-    found = skills.named(name.removeprefix("/"))
-    if found is None:
-        names = [one.name for one in skills if not one.by_hand]
-        near = get_close_matches(name, names, n=1)
-        guess = f"Did you mean {near[0]}? " if near else ""
-        listed = ", ".join(names[:_LISTED]) or "none"
-        raise ToolError(f"There is no skill {echo(name)}.", hint=f"{guess}There are: {listed}.")
-    if found.by_hand:
-        raise ToolError(
-            f"The skill {found.name} is loaded by the user alone.",
-            hint=f"Tell the user that `/{found.name}` in a prompt loads it.",
+        return ToolOutput(
+            _told(words, hits, context.skills),
+            f"Skills: {cut(words, 60)}",
+            {"found": [hit.skill.name for hit in hits]},
         )
-    return found
 
 
 async def _loaded(skill: Skill, context: ToolContext) -> ToolOutput:
+    if skill.by_hand:
+        raise ToolError(
+            f"The skill {skill.name} is loaded by the user alone.",
+            hint=f"Tell the user that `/{skill.name}` in a prompt loads it.",
+        )
     await context.ask(
         PermissionRequest(
             permission=NAME,
@@ -78,10 +69,10 @@ async def _loaded(skill: Skill, context: ToolContext) -> ToolOutput:
     return ToolOutput(text, f"Loaded skill: {skill.name}", told)
 
 
-def _told(query: str, hits: list[SkillHit]) -> str:
+def _told(words: str, hits: list[SkillHit], skills: Skills) -> str:
     if not hits:
-        return f"No skill fits {echo(query)!r}. Go on without one."
+        names = ", ".join([one.name for one in skills if not one.by_hand][:_LISTED])
+        return f"No skill fits {echo(words)!r}. There are: {names or 'none'}. Go on without one."
+    head = "No skill fits for certain. Load one of these by its name, if it helps:"
     lines = [f"- {one.skill.name}: {cut(one.skill.description, _DESCRIBED)}" for one in hits]
-    return "\n".join(
-        ["No skill fits for certain. Load one of these by its name, if it helps:", *lines]
-    )
+    return "\n".join([head, *lines])

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ from roost.tools.arguments import ArgumentsError, Parsed, parse_call, read_objec
 from roost.tools.contract import Question, Tool, ToolContext, ToolError, ToolOutput
 from roost.tools.output import cap
 from roost.turn.duplicates import NOT_REPEATED, duplicates
+from roost.turn.folder_rules import LOADED, StepRules
 from roost.turn.hands import refusal
 from roost.turn.loops import DUPLICATE
 from roost.turn.memory import Memory
@@ -60,10 +62,11 @@ async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder
     repeated = duplicates(recorder.calls, plan.tools)
     drafts = [draft for draft in recorder.calls if draft.part.id not in repeated]
     batches = list(_batches(drafts, plan.tools))
+    rules = StepRules(world.folder_rules, memory)
     if batches:
         world.undo.begin()
     for batch in batches:
-        runs = [_Run(world, memory, plan, recorder, draft) for draft in batch]
+        runs = [_Run(world, memory, plan, recorder, draft, rules=rules) for draft in batch]
         if blocked:
             for run in runs:
                 await run.fail(NOT_RUN)
@@ -78,7 +81,8 @@ async def run_calls(world: World, memory: Memory, plan: Plan, recorder: Recorder
         invalid += sum(run.invalid for run in runs)
     for draft in recorder.calls:
         if draft.part.id in repeated:
-            await _Run(world, memory, plan, recorder, draft).repeat(repeated[draft.part.id])
+            run = _Run(world, memory, plan, recorder, draft, rules=rules)
+            await run.repeat(repeated[draft.part.id])
     return CallsResult(blocked, invalid)
 
 
@@ -112,13 +116,22 @@ class _Run:
     """One call on its way to its one result."""
 
     def __init__(
-        self, world: World, memory: Memory, plan: Plan, recorder: Recorder, draft: CallDraft
+        self,
+        world: World,
+        memory: Memory,
+        plan: Plan,
+        recorder: Recorder,
+        draft: CallDraft,
+        *,
+        rules: StepRules,
     ) -> None:
         self._world = world
         self._memory = memory
         self._plan = plan
         self._recorder = recorder
         self._draft = draft
+        self._rules = rules
+        self._touched: list[Path] = []
         self._part_id = draft.part.id
         self._agent = world.resolve_agent(plan.info.agent)
         self._start = now_ms()
@@ -253,6 +266,7 @@ class _Run:
             teams=world.teams(caller),
             plan=world.plan(caller),
             skills=world.skills,
+            touched=self._touched.append,
             memory=world.memory,
             history=world.history,
             progress=self._note,
@@ -279,6 +293,10 @@ class _Run:
         if not answer.capped:
             text, spilled = cap(text, place.spill_folder, self._part_id)
             metadata["truncated"] = spilled is not None
+        told = await self._rules.told(self._touched)
+        if told.paths:
+            text += secrets.hide(told.text)
+            metadata[LOADED] = list(told.paths)
         attachments = tuple(
             FilePart(
                 new_id("part"),

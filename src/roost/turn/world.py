@@ -9,6 +9,7 @@ from msgspec import Struct
 from roost.actors.models import Claim
 from roost.context.agents import Agent
 from roost.context.capacity import Window
+from roost.context.instructions import FolderRules
 from roost.core.secrets import Secrets
 from roost.db.database import Database
 from roost.events.bus import Bus
@@ -165,6 +166,7 @@ class World(Struct, frozen=True, kw_only=True):
     teams: Callable[[Caller], TeamPort]
     plan: Callable[[Caller], PlanPort]
     skills: Skills
+    folder_rules: FolderRules
     memory: MemoryPort
     history: HistoryPort
     remembered: Callable[[str], int]
