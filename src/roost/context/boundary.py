@@ -43,6 +43,8 @@ class Heard(Struct, frozen=True):
 class Materials(Struct, frozen=True, kw_only=True):
     """All that the words can be made of."""
 
+    goal: str = ""
+    """What the session is to reach."""
     remembered: tuple[tuple[str, str], ...] = ()
     """Texts that were kept for long, with their headings."""
     account: str = ""
@@ -98,6 +100,7 @@ def _sections(materials: Materials) -> list[_Section]:
         for share in (_SHARES[name],)
     ]
     return [
+        _Section("The goal of this session", _quoted(materials.goal), 0.1),
         *kept,
         _Section("The account so far", _quoted(materials.account), 0.25),
         *noted,

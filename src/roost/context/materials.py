@@ -6,14 +6,16 @@ from typing import Final
 
 from msgspec import Struct
 
+from roost.actors import store
 from roost.context import checkpoint_store as checkpoints
 from roost.context.active import active_actors
 from roost.context.activity import activity
 from roost.context.boundary import Heard, Materials
-from roost.context.checkpoint_store import Gathered
-from roost.context.ledger import gathered
+from roost.context.checkpoint_store import Checkpoint, Gathered
+from roost.context.ledger import Ledger, gathered
 from roost.context.trimming import ends_of
 from roost.db.transaction import Reader
+from roost.goals import store as goals
 from roost.inbox.models import Address
 from roost.inbox.shown import is_prompt
 from roost.sessions import effective, transcript
@@ -51,12 +53,14 @@ def collect(
     """
     session_id, actor_id = address.session_id, address.actor_id
     before = _place(db, session_id, tail)
-    known = checkpoints.ledger_of(db, address)
+    known = _known(db, address)
     new = effective.since(db, session_id, actor_id, known.message_id, before)
     ledger = gathered(new, known.ledger)
     covered = Gathered(ledger, new[-1].info.id if new else known.message_id)
-    written = None if account else checkpoints.newest(db, address, "written")
+    written = None if account else _written(db, address)
+    goal = goals.active(db, session_id) if store.get(db, address).fronts else None
     shown = Materials(
+        goal=goal.condition if goal else "",
         remembered=remembered,
         account=account or (written.body if written else ""),
         ledger=ledger,
@@ -66,6 +70,23 @@ def collect(
         activity=activity(new),
     )
     return Collected(shown, covered)
+
+
+def _known(db: Reader, address: Address) -> Gathered:
+    """What was gathered before; nothing if it goes on into what was taken back since."""
+    known = checkpoints.ledger_of(db, address)
+    return known if _is_there(db, address, known.message_id) else Gathered(Ledger(), "")
+
+
+def _written(db: Reader, address: Address) -> Checkpoint | None:
+    """The newest account that tells of nothing that was taken back since."""
+    found = reversed(checkpoints.listed(db, address))
+    written = (one for one in found if one.state == "written")
+    return next((one for one in written if _is_there(db, address, one.message_id)), None)
+
+
+def _is_there(db: Reader, address: Address, message_id: str) -> bool:
+    return transcript.seq_in(db, address.session_id, message_id) is not None
 
 
 def _place(db: Reader, session_id: str, tail: Sequence[Message]) -> int:

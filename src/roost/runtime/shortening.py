@@ -10,7 +10,7 @@ from roost.runtime.models import PromptInput, TextInput
 from roost.runtime.runtime import Runtime
 from roost.sessions import effective
 from roost.sessions.models import ModelName
-from roost.turn.policies.capacity import ASKED
+from roost.turn.asked import ASKED
 
 NAME: Final = "compact"
 DESCRIPTION: Final = "shorten the conversation for the model; nothing of it is deleted"

@@ -19,12 +19,12 @@ from roost.db.transaction import Reader, Transaction
 from roost.goals import store as goals
 from roost.inbox.drain import drain
 from roost.inbox.models import Address, Letter, NoteBody
-from roost.inbox.shown import is_prompt
 from roost.sessions import effective, transcript
 from roost.sessions.effective import Slice, mark_of
 from roost.sessions.models import Message, ModelName, UserInfo
 from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
+from roost.turn.asked import binds
 from roost.turn.memory import Fork, Memory
 from roost.turn.models import Facts
 from roost.turn.remarks import steering
@@ -56,15 +56,11 @@ async def begin(world: World, claim: Claim) -> Memory:
 
 def _prompt_before(db: Reader, where: Address, known: Slice) -> UserInfo | None:
     """The newest prompt, if it is older than all that is `known` of a shortened conversation."""
-    if not known.settled or any(_is_prompt(one) for one in known.messages):
+    if not known.settled or any(map(binds, known.messages)):
         return None
     heard = effective.heard_before(db, where.session_id, where.actor_id, 2**62)
-    found = next((one for one in heard if _is_prompt(one)), None)
+    found = next(filter(binds, heard), None)
     return found.info if found and isinstance(found.info, UserInfo) else None
-
-
-def _is_prompt(message: Message) -> bool:
-    return isinstance(message.info, UserInfo) and is_prompt(message.info)
 
 
 def _seen(db: Reader, actor: Actor) -> tuple[Address, Slice]:

@@ -22,6 +22,9 @@ from roost.goals.digest import Evidence
 from roost.goals.judge import Opinion
 from roost.goals.models import Goal, Result, Verdict
 from roost.inbox import store as inbox
+from roost.sessions import transcript
+from roost.sessions.effective import mark_of
+from roost.sessions.models import Message
 from roost.sessions.parts import Tokens
 from roost.turn.asking import NoOpinionError, Question, overtaken
 from roost.turn.memory import Memory
@@ -33,6 +36,8 @@ from roost.workspace.git import Git
 EARLIER: Final = 5
 """Earlier verdicts that a judge is told of."""
 GIT_SECONDS: Final = 3.0
+LOOKED_AT: Final = 2_000
+"""Messages of a conversation that was shortened, the newest."""
 
 
 class DueGoal(Struct, frozen=True):
@@ -64,11 +69,23 @@ async def judged(world: World, memory: Memory, facts: Facts, due: DueGoal) -> Fa
     """The facts with what a judge says of the goal."""
     assert facts.review is not None
     failpoint("goal.asking")
-    evidence = Evidence(messages=facts.messages, changed=await _changed(world), earlier=due.earlier)
+    whole = await _whole(world, memory, facts)
+    evidence = Evidence(messages=whole, changed=await _changed(world), earlier=due.earlier)
     verdict = await _ask(world, memory, facts, due.goal, evidence)
     failpoint("goal.judged")
     found = msgspec.structs.replace(facts.review, verdict=verdict)
     return msgspec.structs.replace(facts, review=found)
+
+
+async def _whole(world: World, memory: Memory, facts: Facts) -> tuple[Message, ...]:
+    """The conversation, with what the actor itself is not shown any more."""
+    if not facts.settled:
+        return facts.messages
+    where = memory.claim.address
+    stored = await world.database.read(
+        lambda db: transcript.load(db, where.session_id, where.actor_id, limit=LOOKED_AT)
+    )
+    return tuple(one for one in stored if mark_of(one) is None)
 
 
 async def _changed(world: World) -> tuple[str, ...] | None:

@@ -10,11 +10,11 @@ from roost.actors.traces import Decided
 from roost.context.prefix import Prefix, Wanted
 from roost.context.view import View
 from roost.inbox.models import Address
-from roost.inbox.shown import is_prompt
 from roost.llm.providers.cache import EncodingCache
 from roost.sessions.effective import Slice, effective, mark_of
 from roost.sessions.models import Message, UserInfo
 from roost.sessions.unreadable import is_stand_in
+from roost.turn.asked import binds
 from roost.turn.continuity import Continuity
 from roost.turn.recorder import Recorder
 from roost.turn.remarks import Remarks
@@ -36,11 +36,14 @@ class Fork(Struct, frozen=True):
 
         `prompt` held for it if none of these did.
         """
-        users = [one.info for one in seen if isinstance(one.info, UserInfo)]
-        said = [info for info in users if not is_stand_in(info)]
-        prompts = [info for info in said if is_prompt(info)]
+        said = [
+            (one.info, binds(one))
+            for one in seen
+            if isinstance(one.info, UserInfo) and not is_stand_in(one.info)
+        ]
+        prompts = [info for info, binding in said if binding]
         prompt = prompts[-1] if prompts else prompt
-        return cls(parent.session_id, said[-1].agent, prompt, cache_key(parent))
+        return cls(parent.session_id, said[-1][0].agent, prompt, cache_key(parent))
 
 
 def cache_key(address: Address) -> str:
@@ -74,7 +77,8 @@ class Memory:
         self.user = prompt
         """The newest message that was said to the actor."""
         self.prompt = prompt
-        """The newest of them that was a prompt, of a person or as the actor's brief."""
+        """The newest of them that was a prompt, of a person or as the actor's brief, and asked for
+        more than a shorter conversation."""
         turn = claim.turn
         self.progress = Progress(turn.budgets, turn.steps, turn.tokens, turn.cost)
         """What the turn has used."""
@@ -125,7 +129,7 @@ class Memory:
         info = message.info
         if isinstance(info, UserInfo) and mark_of(message) is None and not is_stand_in(info):
             self.user = info
-            if is_prompt(info):
+            if binds(message):
                 self.prompt = info
 
     def _shorten(self) -> None:

@@ -15,7 +15,7 @@ from roost.actors.traces import Decided, keep
 from roost.actors.turn_store import save_progress
 from roost.context.boundary import LEAST, TAIL_SHARE, Tail, choose_tail, compose
 from roost.context.checkpoint_store import keep_ledger
-from roost.context.estimate import tokens_in
+from roost.context.estimate import sum_of, tokens_in
 from roost.context.materials import Collected, collect
 from roost.core.errors import RoostError
 from roost.core.failpoints import failpoint
@@ -60,8 +60,10 @@ async def shorten(
         await store_step(world, memory, step, action)
     failpoint("context.begin")
     await take_over(world, memory)
-    room = _room(facts, memory, action)
     own = _own(memory)
+    room = _room(facts, memory, action)
+    if action.cause == "asked":
+        room = min(room, max(sum_of(own) // 2, LEAST))
     tail = choose_tail(own, _tail_room(facts, action, room))
     account = ""
     if _by_model(world, memory, action):
@@ -80,7 +82,7 @@ async def shorten(
     written = await world.database.read(write)
     failpoint("context.written")
     decisions = memory.take_decisions()
-    taken = await world.database.write(lambda tx: _store(tx, memory, written, decisions))
+    taken = await world.database.write(lambda tx: _store(tx, memory, written, kept, decisions))
     failpoint("context.committed")
     return received(world, memory, taken)
 
@@ -150,7 +152,11 @@ def _mark(
 
 
 def _store(
-    tx: Transaction, memory: Memory, written: _Written, decisions: tuple[Decided, ...]
+    tx: Transaction,
+    memory: Memory,
+    written: _Written,
+    kept: Sequence[Message],
+    decisions: tuple[Decided, ...],
 ) -> Taken:
     check_fence(tx, memory.claim)
     address, turn_id = memory.claim.address, memory.claim.turn.id
@@ -167,6 +173,8 @@ def _store(
     failpoint("context.sent")
     agent, model = choice_for_mail(memory, begun=True)
     marked = drain(tx, address, turn_id, agent=agent, model=model, own_only=True)
+    if memory.remarks is not None:  # what was said of plans may be out of sight now
+        marked += memory.remarks.behind(tx, kept, marked)
     save_progress(tx, memory.claim, memory.progress)
     keep(tx, turn_id, decisions)
     about = {"sessionID": address.session_id, "actorID": address.actor_id}

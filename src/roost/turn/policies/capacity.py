@@ -1,15 +1,14 @@
 """A conversation that no longer fits the model's window is shortened, and the turn goes on."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from itertools import takewhile
+from typing import Final
 
 from roost.sessions.effective import mark_of
-from roost.sessions.models import AssistantInfo, MessageError, UserInfo
+from roost.sessions.models import AssistantInfo, MessageError
+from roost.turn.asked import is_asked, wants_answer
 from roost.turn.models import Action, Facts, Overflow, Shorten, Stop
 from roost.turn.policy import Policy
 
-ASKED: Final[Mapping[str, Any]] = {"type": "compact"}
-"""The `format` of a prompt with which a person asks to have the conversation shortened."""
 ATTEMPTS: Final = 2
 """Times in a row that a conversation is shortened without a step in between that fitted."""
 TOO_LONG: Final = (
@@ -25,7 +24,7 @@ _TIMES: Final = {1: "once", 2: "twice"}
 
 def judge(facts: Facts) -> Action | None:
     """Shorten after the provider refused a request as too long; stop when that is of no use."""
-    if facts.outcome is None and is_asked(facts.prompt):
+    if facts.outcome is None:
         return _as_asked(facts)
     if not isinstance(facts.outcome, Overflow):
         return None
@@ -39,26 +38,19 @@ def judge(facts: Facts) -> Action | None:
     return Shorten("provider", attempt)
 
 
-def is_asked(prompt: UserInfo | None) -> bool:
-    """Whether a prompt asks to have the conversation shortened."""
-    return prompt is not None and (prompt.format or {}).get("type") == ASKED["type"]
-
-
 def _as_asked(facts: Facts) -> Action | None:
-    """Shorten once; a turn that began for nothing else ends then."""
-    assert facts.prompt is not None
-    fresh = facts.messages[facts.settled :]
-    said = any(isinstance(one.info, AssistantInfo) for one in fresh)
-    places = (at for at, one in enumerate(facts.messages) if one.info.id == facts.prompt.id)
-    place = next(places, -1)
-    last = place == len(facts.messages) - 1
-    if said and place >= facts.settled and not _answered(facts, place):
+    """Shorten once; a turn that began for nothing else ends then.
+
+    One that begins with other words behind the wish does not heed it: the turn for it was stopped.
+    """
+    newest = reversed(facts.messages)
+    heard = list(takewhile(lambda one: not isinstance(one.info, AssistantInfo), newest))
+    behind = list(takewhile(lambda one: not is_asked(one), heard))
+    if len(behind) == len(heard) or (not facts.steps and any(map(wants_answer, behind))):
+        return None
+    if len(facts.messages) - facts.settled > len(heard):  # there are answers to shorten
         return Shorten("asked")
-    return Stop("success") if last and facts.steps == 0 else None
-
-
-def _answered(facts: Facts, place: int) -> bool:
-    return any(isinstance(one.info, AssistantInfo) for one in facts.messages[place + 1 :])
+    return None if facts.steps or any(map(wants_answer, heard)) else Stop("success")
 
 
 def before_a_call(facts: Facts) -> Action | None:
