@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from roost.cli.undo.words import shown
+from roost.cli.terminal import Look
+from roost.cli.undo.words import listed, shown
+from roost.sessions.undo_store import Prompt
 from tests.cli.terminal_user import User
 
 _WITHOUT_RUNTIME = """
@@ -82,3 +84,11 @@ def test_a_passage_that_was_found_has_a_short_line_about_it(user: User) -> None:
     found = user.run("history", "search", "slow query").out.splitlines()
     assert "ses_" in found[0]
     assert len(found[0]) <= 80
+
+
+def test_a_list_of_prompts_fits_a_narrow_screen() -> None:
+    prompts = [Prompt("msg_22e4363e2000NFcPXReW9J8r47", at, "why is it so " * 9) for at in (1, 2)]
+    lines = listed(prompts, 2, Look(), 80)
+    assert [len(line) for line in lines] == [80, 80]
+    assert [line.endswith("taken back") for line in lines] == [True, False]
+    assert len(listed(prompts, None, Look(), None)[0]) == len(prompts[0].message_id) + 4 + 60

@@ -10,7 +10,7 @@ from msgspec import Struct
 from roost.cli.failures import tell as remark
 from roost.cli.storage import run_at_home
 from roost.cli.table import as_json
-from roost.cli.terminal import look_of
+from roost.cli.terminal import columns_of, look_of
 from roost.cli.undo.words import listed
 from roost.cli.undo.work import Said, in_runtime, tell
 from roost.runtime.runtime import Runtime
@@ -53,7 +53,7 @@ def _list(said: Said, options: UndoOptions) -> int:
         print(as_json(shown))
         return 0
     look = look_of(sys.stdout, os.environ)
-    told = listed(said.prompts, said.cut, look)
+    told = listed(said.prompts, said.cut, look, columns_of(sys.stdout))
     print("\n".join(told or ["nobody has said anything in it yet"]))
     return 0
 

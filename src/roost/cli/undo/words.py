@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from roost.cli.table import cut_to
+from roost.cli.table import cut_to, one_line
 from roost.cli.terminal import Colour, Look
 from roost.core.text import terminal_safe
 from roost.runtime.undo_change import Undone
@@ -14,6 +14,8 @@ Way = Literal["back", "forth"]
 """Back: to before what was said. Forth: to after it again."""
 _TEXT: Final = 60
 """Cells of a prompt that are shown."""
+_LEAST: Final = 20
+"""The same where there is little room."""
 _NO_WORDS: Final = "a prompt without words of yours"
 _FILES: Final = 40
 """Files of each kind that are shown by name."""
@@ -27,9 +29,9 @@ _DOES: Final[dict[Action, tuple[str, str]]] = {
 _YOURS: Final = "what was changed since stays"
 
 
-def shown(text: str) -> str:
-    """A prompt in few words."""
-    words = cut_to(" ".join(terminal_safe(text).split()), _TEXT)
+def shown(text: str, most: int = _TEXT) -> str:
+    """A prompt in few words, `most` cells of them."""
+    words = cut_to(one_line(text), most)
     return f"“{words}”" if words else _NO_WORDS
 
 
@@ -81,11 +83,15 @@ def _some(told: list[str], what: str) -> list[str]:
     return told if rest <= 0 else [*told[:_FILES], f"  … and {rest} more {what}"]
 
 
-def listed(prompts: Sequence[Prompt], taken_back_from: int | None, look: Look) -> list[str]:
-    """The prompts of a session, the newest first."""
+def listed(
+    prompts: Sequence[Prompt], taken_back_from: int | None, look: Look, width: int | None
+) -> list[str]:
+    """The prompts of a session, the newest first, in lines of `width` cells where that is known."""
     told: list[str] = []
     for one in reversed(prompts):
         gone = taken_back_from is not None and one.seq >= taken_back_from
-        state = look.paint("  taken back", "dim") if gone else ""
-        told.append(f"{look.paint(one.message_id, 'cyan')}  {shown(one.text)}{state}")
+        state = "  taken back" if gone else ""
+        around = len(f"{one.message_id}  “”{state}")
+        words = shown(one.text, _TEXT if width is None else min(_TEXT, max(_LEAST, width - around)))
+        told.append(f"{look.paint(one.message_id, 'cyan')}  {words}{look.paint(state, 'dim')}")
     return told
