@@ -30,6 +30,7 @@ from roost.runtime.history_port import HistoryPort
 from roost.runtime.memory_port import MemoryPort
 from roost.sessions import store as sessions
 from roost.sessions.models import NewSession
+from roost.skills.models import Skills
 from roost.tools.arguments import parse_call
 from roost.tools.contract import Question, ToolContext, ToolOutput
 from roost.tools.registry import builtin_tools
@@ -77,6 +78,7 @@ class ToolWorld:
         self.secrets = Secrets({"KEY": "hunter2-hunter2"})
         self.memory = self.memory_port(writable=True)
         self.history = HistoryPort(database, History(database, self.index), whose)
+        self.skills = Skills()
         self.titles: list[str | None] = []
         self.tools = builtin_tools()
 
@@ -113,6 +115,7 @@ class ToolWorld:
             actors=self.actors,
             sessions=self.sessions,
             teams=self.teams,
+            skills=self.skills,
             memory=self.memory,
             history=self.history,
             progress=self._progress,

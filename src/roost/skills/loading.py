@@ -13,7 +13,10 @@ LOADED: Final = 3
 TEXT_LIMIT: Final = 40_000
 """Characters of a page that are given at once."""
 _CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_SLASH: Final = re.compile(r"(?<![^\s(\"'“「（])/(?P<name>[^\s/`\"'“”「」()（）,;:!?。，！？]+)")
+_SLASH: Final = re.compile(
+    r"(?<![^\s(\"'“「（，。、\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])/"
+    r"(?P<name>[^\s/`\"'“”「」()（）,;:!?。，、！？]++)(?!/)"
+)
 _SEVERAL: Final = """\
 The user named {count} skills: {names}. Before you begin, say in a line or two in which order you \
 use them and for what, and where they contradict each other; then do so."""
