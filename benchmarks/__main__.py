@@ -14,6 +14,7 @@ from benchmarks import (
     delegation,
     headless,
     inbox,
+    long,
     memory,
     peers,
     policies,
@@ -32,6 +33,7 @@ GROUPS: Final[dict[str, Callable[[], list[Figure]]]] = {
     "snapshots": snapshots.figures,
     "policies": policies.figures,
     "memory": memory.figures,
+    "long": long.figures,
 }
 
 

@@ -181,8 +181,9 @@ def _with_tail(part: Part, tail: str) -> Part:
 
 def _tails(db: Reader, session_id: str) -> dict[str, str]:
     rows = db.all(
-        "SELECT t.part_id, t.text FROM part_tail t JOIN part p ON p.id = t.part_id"
-        " WHERE p.session_id = ? ORDER BY t.part_id, t.seq",
+        "SELECT t.part_id, t.text FROM part_tail t"  # few, whereas parts of a session are many
+        " WHERE (SELECT p.session_id FROM part p WHERE p.id = t.part_id) = ?"
+        " ORDER BY t.part_id, t.seq",
         (session_id,),
     )
     tails: dict[str, str] = {}
