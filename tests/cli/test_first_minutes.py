@@ -92,3 +92,13 @@ def test_a_list_of_prompts_fits_a_narrow_screen() -> None:
     assert [len(line) for line in lines] == [80, 80]
     assert [line.endswith("taken back") for line in lines] == [True, False]
     assert len(listed(prompts, None, Look(), None)[0]) == len(prompts[0].message_id) + 4 + 60
+
+
+@pytest.mark.parametrize("editor", ["no-such-editor", "/", "vi 'unclosed"])
+def test_an_editor_that_cannot_be_started_is_named(user: User, editor: str) -> None:
+    user.environment["EDITOR"] = editor
+    user.environment.pop("VISUAL", None)
+    done = user.run("memory", "edit")
+    assert done.code == 2
+    assert f"the editor {editor} cannot be started" in done.err
+    assert "Set VISUAL or EDITOR" in done.err

@@ -18,7 +18,7 @@ from roost.cli.table import age, as_json, table
 from roost.cli.terminal import Look, columns_of, look_of
 from roost.core.clock import now_ms
 from roost.core.errors import ConflictError, NotFoundError, UsageError
-from roost.core.text import cut, decode, terminal_safe
+from roost.core.text import cut, decode, echo, terminal_safe
 from roost.memory import search, writer
 from roost.memory.layout import MAIN, Layout, Located, Whose
 from roost.memory.search import MemoryHit, scopes_of
@@ -169,7 +169,7 @@ def _edit(home: Home, file: Located) -> int:
     with tempfile.TemporaryDirectory(prefix="roost-") as folder:
         copy = Path(folder) / file.path.name
         copy.write_text(before, encoding="utf-8")
-        code = subprocess.run([*shlex.split(editor), str(copy)], check=False).returncode
+        code = _opened(editor, copy)
         new = decode(copy.read_bytes()) if copy.exists() else before
     if code or new == before:
         tell(f"{file.name} is as it was.\n")
@@ -186,3 +186,15 @@ def _edit(home: Home, file: Located) -> int:
     writer.change(file, made)
     tell(f"{file.name} is changed.\n")
     return 0
+
+
+def _opened(editor: str, path: Path) -> int:
+    """The exit code of the editor. Raises `UsageError` for one that cannot be started."""
+    try:
+        return subprocess.run([*shlex.split(editor), str(path)], check=False).returncode
+    except (OSError, ValueError) as error:
+        cause = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(
+            f"the editor {echo(editor)} cannot be started: {cause}",
+            hint="Set VISUAL or EDITOR to one that can.",
+        ) from error
