@@ -35,6 +35,14 @@ def test_whatever_is_indexed_is_found_by_its_own_words(index: Index, text: str) 
     assert [one.row for one in found] == ([row] if words else [])
 
 
+def test_a_snippet_shows_the_place_where_the_words_stand_closest_together() -> None:
+    text = (
+        f"a port of staging, {'and of many other things ' * 3}billing takes staging port 48213 then"
+    )
+    made = snippet(text, query_of("billing port staging").words, 120)
+    assert made.marked().endswith("«billing» takes «staging» «port» 48213 then")
+
+
 @given(text=ODD, asked=ODD, size=st.integers(20, 60))
 def test_a_snippet_is_bounded_and_marks_only_what_is_there(
     text: str, asked: str, size: int

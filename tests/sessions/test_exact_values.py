@@ -16,6 +16,7 @@ from roost.sessions.exact import ALIKE, EXACT, LINE, PIECE, PIECES, around, tell
         "released as v4.0.2-rc.1",
         "it is tracked as OPS-3307",
         "the key is K7Q2-99TD-XX41",
+        "the key is KQAB-HAKH-GXUK",
         "at commit 9f3c21ab",
         "say `make deploy`",
         "10.0.3.7 does not answer",

@@ -144,21 +144,33 @@ def snippet(text: str, wanted: Collection[str], size: int = SNIPPET) -> Snippet:
 
 
 def _best_start(found: Sequence[tuple[int, int, str]], size: int) -> int:
-    """Where the window begins that holds the most different tokens."""
-    best, most = 0, 0
+    """Where the window begins that holds the most different tokens, of several the one in which
+    they stand closest together: what belongs to them stands around them.
+    """
+    best, most, least = 0, 0, size
     inside: dict[str, int] = {}
     last = 0
     for first, (start, _, word) in enumerate(found):
         while last < len(found) and found[last][1] <= start + size * 5 // 6:
             inside[found[last][2]] = inside.get(found[last][2], 0) + 1
             last += 1
-        if len(inside) > most:
-            best, most = start, len(inside)
+        if inside and len(inside) >= most:
+            span = _end_of_new(found[first:last]) - start
+            if len(inside) > most or span < least:
+                best, most, least = start, len(inside), span
         if first < last:
             inside[word] -= 1
             if not inside[word]:
                 del inside[word]
     return best
+
+
+def _end_of_new(found: Iterable[tuple[int, int, str]]) -> int:
+    """Where the last of the different tokens ends for the first time."""
+    seen: dict[str, int] = {}
+    for _, end, word in found:
+        seen.setdefault(word, end)
+    return max(seen.values(), default=0)
 
 
 def _joined(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
