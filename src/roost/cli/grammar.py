@@ -9,6 +9,7 @@ from roost.cli.arguments import Argue, log_options, sentence
 from roost.cli.logs.options import log
 from roost.cli.memory.options import HISTORY, MEMORY, history, memory
 from roost.cli.parser import Parser
+from roost.cli.skills.options import SKILLS, skills
 from roost.cli.trace.options import trace
 from roost.cli.undo.options import REDO, UNDO, redo, undo
 
@@ -163,6 +164,14 @@ COMMANDS: Final = (
         "roost.cli.tasks",
         notes.TASKS,
         ("task",),
+    ),
+    Command(
+        "skills",
+        "list and show the skills that can be loaded",
+        skills,
+        "roost.cli.skills.command",
+        SKILLS,
+        ("skill",),
     ),
     Command(
         "teams",

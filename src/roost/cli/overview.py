@@ -23,7 +23,7 @@ _GROUPS: Final = {
         *("sessions", "history", "memory", "actors", "inbox"),
         *("requests", "tasks", "teams", "trace", "log"),
     ),
-    "set it up": ("agents", "models", "config", "doctor", "completion"),
+    "set it up": ("agents", "skills", "models", "config", "doctor", "completion"),
 }
 """Headings of the list of commands, with those below each."""
 _OTHERS: Final = "more"

@@ -7,6 +7,7 @@ from typing import Final
 
 from roost.cli.doctor.findings import Finding, fail, ok, warn
 from roost.cli.doctor.hooks import check_hooks
+from roost.cli.doctor.skills import check_skills
 from roost.cli.permission_names import mistyped
 from roost.cli.trusting import UNUSED, load_config
 from roost.config.loaded import Loaded
@@ -34,6 +35,8 @@ async def check_setup(
         yield fail("config", error.message, f"{error.hint} Then: roost config".strip())
         return
     for finding in _config(loaded):
+        yield finding
+    for finding in check_skills(loaded):
         yield finding
     async for finding in check_hooks(loaded, paths, directory, environ):
         yield finding

@@ -1,0 +1,1 @@
+"""`roost skills`: advice that can be loaded, where it lies, and what is wrong with it."""
