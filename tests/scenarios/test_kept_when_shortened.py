@@ -2,6 +2,7 @@
 back of it is in no words that stand for the rest.
 """
 
+import base64
 import json
 import time
 from collections.abc import Iterator
@@ -12,12 +13,16 @@ from household import KEY, Household
 from invariants import assert_sound
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Said, Stall, reply, scenario
+from scripted_model.scenario import Call, Reply, Said, Stall, Usage, reply, scenario
 from scripted_model.server import ScriptedModel
 
 pytestmark = pytest.mark.scenario
 WINDOW = 40_000
 ACCOUNT = "# Intent\nShip it.\n# State\nThe lexer is done, the blue door is open.\n# Next\nTest it."
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}},
@@ -201,4 +206,35 @@ def test_a_wish_to_shorten_that_was_stopped_is_not_carried_out_later(house: Hous
     house.play(Worker(0))
     assert house.prompt("Go on.", "--continue").text == "All done."
     assert marks(house) == 0
+    assert_sound(house)
+
+
+def test_a_provider_that_counts_too_much_is_still_sent_less_once_it_refuses(
+    house: Household,
+) -> None:
+    worker = Worker(40)
+    wrong = Usage(input=WINDOW, output=5)
+
+    def play(request: Request) -> Reply:
+        said = worker(request).pieces
+        return reply([*said, wrong])
+
+    house.play(play)
+    answer = house.prompt("Read the input.")
+    assert (answer.code, answer.text) == (0, "All done."), answer.result["error"]
+    assert_sound(house)
+
+
+def test_images_that_there_is_no_room_for_are_told_and_take_up_none(house: Household) -> None:
+    pixel = base64.b64decode(PIXEL)
+    options: list[str] = []
+    for number in range(19):
+        (house.project / f"shot{number}.png").write_bytes(pixel)
+        options += ["-f", f"shot{number}.png"]
+    house.config["compaction"] = {"max_context": 16_000}
+    house.play(Worker(0))
+    answer = house.prompt("Look at these.", *options)
+    assert (answer.code, answer.text) == (0, "All done."), answer.err
+    assert marks(house) == 1
+    assert "shot7.png left out here" in house.model.requests[-1].request.all_text
     assert_sound(house)

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from roost.context.trimming import shows_files
 from roost.sessions.models import AssistantInfo, Message
 from roost.sessions.parts import (
     FilePart,
@@ -54,7 +55,7 @@ def said_in(message: Message, trim: int | None = None) -> int:
             case ReasoningPart():
                 total += tokens_in(part.text)
             case FilePart() if part.url.startswith("data:"):
-                total += MEDIA
+                total += MEDIA if shows_files(trim) else _PER_CALL
             case ToolPart():
                 total += _PER_CALL + _shown(_arguments(part), trim)
             case _:
@@ -70,7 +71,8 @@ def answers_in(message: Message, trim: int | None = None) -> int:
             continue
         match part.state:
             case ToolCompleted() as state:
-                total += _shown(state.output, trim) + MEDIA * len(state.attachments or ())
+                each = MEDIA if shows_files(trim) else _PER_CALL
+                total += _shown(state.output, trim) + each * len(state.attachments or ())
             case ToolFailed() as state:
                 total += _shown(state.error, trim)
             case _:

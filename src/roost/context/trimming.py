@@ -22,6 +22,7 @@ _HEAD: Final = 0.6
 _END: Final = 0.3
 _MARK: Final = "\n[… {left} characters left out here: `history` with `get` shows {where} whole …]\n"
 _ARGUMENT: Final = "[… {left} characters left out …]"
+_NO_FILE: Final = "[… {name} left out here: there is no room for it …]"
 _MOST_FILES: Final = 8_000
 """Characters of a text below which there is no room for images either."""
 
@@ -35,22 +36,30 @@ def shortened(message: Message, mark: CompactionPart) -> Message:
 
 def trimmed(message: Message, limit: int) -> Message:
     """`message` with every text cut to about `limit` characters, its head and its end."""
-    parts = tuple(_part(part, limit) for part in message.parts)
-    if limit < _MOST_FILES:
-        parts = tuple(part for part in parts if not isinstance(part, FilePart))
-    return Message(message.info, parts)
+    return Message(message.info, tuple(_part(part, limit) for part in message.parts))
+
+
+def shows_files(limit: int | None) -> bool:
+    """Whether images and documents stay in view where texts are cut to `limit` (None: to none)."""
+    return limit is None or limit >= _MOST_FILES
 
 
 def _part(part: Part, limit: int) -> Part:
     match part:
         case TextPart() if len(part.text) > limit:
             return msgspec.structs.replace(part, text=ends_of(part.text, limit, part.message_id))
+        case FilePart() if part.url.startswith("data:") and not shows_files(limit):
+            words = _NO_FILE.format(name=part.filename or part.mime)
+            return TextPart(part.id, part.session_id, part.message_id, words, synthetic=True)
         case ToolPart(state=ToolCompleted() as state):
-            kept = None if limit < _MOST_FILES else state.attachments
+            kept = state.attachments if shows_files(limit) else None
+            output = ends_of(state.output, limit, part.message_id)
+            if state.attachments and not kept:
+                output += "\n" + _NO_FILE.format(name="the image or document")
             changed = msgspec.structs.replace(
                 state,
                 input=_arguments(state.input, limit),
-                output=ends_of(state.output, limit, part.message_id),
+                output=output,
                 attachments=kept,
             )
             return msgspec.structs.replace(part, state=changed)

@@ -31,7 +31,7 @@ def judge(facts: Facts) -> Action | None:
     why = facts.outcome.error.message.partition("\n")[0].rstrip(".")
     if not facts.window.auto:
         return _stop(SWITCHED_OFF.format(why=why), facts.outcome)
-    attempt = _attempt(facts)
+    attempt = _attempt(facts, 0)  # what the provider has accepted did fit, however it was counted
     if attempt > ATTEMPTS:
         times = _TIMES.get(attempt - 1, f"{attempt - 1} times")
         return _stop(TOO_LONG.format(times=times, why=why), facts.outcome)
@@ -61,15 +61,17 @@ def before_a_call(facts: Facts) -> Action | None:
     window = facts.window
     if not window.auto or not 0 < window.usable <= facts.used:
         return None
-    attempt = _attempt(facts)
+    attempt = _attempt(facts, window.usable)
     return Shorten("size", attempt) if attempt <= ATTEMPTS else None
 
 
-def _attempt(facts: Facts) -> int:
-    """Which one in a row it would be."""
+def _attempt(facts: Facts, usable: int) -> int:
+    """Which one in a row it would be, without a step in between that fitted `usable` tokens (0: any
+    number).
+    """
     mark = mark_of(facts.messages[0]) if facts.settled else None
     fresh = facts.messages[facts.settled :]
-    if mark is None or any(_fitted(one.info, facts.window.usable) for one in fresh):
+    if mark is None or any(_fitted(one.info, usable) for one in fresh):
         return 1
     return mark.attempt + 1
 
