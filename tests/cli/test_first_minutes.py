@@ -102,3 +102,36 @@ def test_an_editor_that_cannot_be_started_is_named(user: User, editor: str) -> N
     assert done.code == 2
     assert f"the editor {editor} cannot be started" in done.err
     assert "Set VISUAL or EDITOR" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["run", "-f", "nope.png", "look"], "Paths start from"),
+        (["run", "--schema", "nope.json", "look"], "--schema takes a file"),
+        (["run", "--schema", "half.json", "look"], "It has to hold a JSON Schema"),
+        (["sessions", "import", "nope.json"], "`roost sessions export` wrote"),
+        (["serve", "--unix", "no/such/folder"], "Give a path in a folder that exists"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_what_to_give(
+    user: User, words: list[str], hint: str
+) -> None:
+    (user.folder / "half.json").write_text("{")
+    done = user.run(*words)
+    assert done.code == 2
+    assert hint in done.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"model": ', ":1: is not JSON: Unclosed object\n"),
+        ('{"model" "x"}', ":1: is not JSON: Expected colon, found '\"'\n"),
+    ],
+)
+def test_settings_that_are_no_json_say_so_in_words(user: User, text: str, said: str) -> None:
+    user.environment["ROOST_CONFIG_CONTENT"] = text
+    done = user.run("config")
+    assert done.code == 2
+    assert said in done.err

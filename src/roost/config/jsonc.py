@@ -20,7 +20,9 @@ _TOKEN: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 # The decoder tells where it stopped only inside its message.
-_PLACE: Final = re.compile(r"near (\d+)")
+_PLACE: Final = re.compile(r"(?:starting )?near (\d+)")
+_POINT: Final = re.compile(r"U\+([0-9A-Fa-f]{4,6})")
+"""A character, as the parser names it."""
 
 
 class Document(Struct, frozen=True):
@@ -92,6 +94,7 @@ def _syntax_error(text: str, name: str, reason: str, offset: int) -> ConfigError
     place = _PLACE.search(reason)
     line = text.count("\n", 0, max(0, int(place.group(1)) + offset)) + 1 if place else 1
     what = re.sub(r"\bb'(\w+)'", r"\1", _PLACE.sub("", reason).replace(" ,", ","))
+    what = _POINT.sub(lambda point: repr(chr(int(point[1], 16))), what)
     return ConfigError(
         f"{name}:{line}: is not JSON: {what.strip()}",
         hint="Comments and trailing commas are allowed, everything else is strict JSON.",

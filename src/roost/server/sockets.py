@@ -54,7 +54,10 @@ def _refused(error: OSError, host: str, port: int) -> UsageError | ConflictError
         return UsageError(
             f"this user may not listen on port {port}", hint="Ports from 1024 on are free to all."
         )
-    return UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}")
+    return UsageError(
+        f"cannot listen on {host}:{port}: {error.strerror or error}",
+        hint="Give an address of this machine with --hostname, or leave it out.",
+    )
 
 
 def _unix(path: Path) -> socket.socket:
@@ -68,7 +71,10 @@ def _unix(path: Path) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise UsageError(f"cannot listen on {path}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot listen on {path}: {error.strerror}",
+            hint="Give a path in a folder that exists and that you may write to.",
+        ) from error
     finally:
         os.umask(before)
     listener.setblocking(False)

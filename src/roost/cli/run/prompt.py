@@ -114,9 +114,14 @@ def read_format(path: Path) -> dict[str, Any]:
     try:
         schema = msgspec.json.decode(path.read_bytes())
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror}",
+            hint="--schema takes a file, not the schema.",
+        ) from error
     except msgspec.DecodeError as error:
-        raise UsageError(f"{path}: is not JSON: {error}") from error
+        raise UsageError(
+            f"{path}: is not JSON: {error}", hint="It has to hold a JSON Schema and nothing else."
+        ) from error
     made = {"type": "json_schema", "schema": schema}
     try:
         check_format(made)
@@ -134,7 +139,10 @@ class Attachment:
         try:
             self.path.stat()
         except OSError as error:
-            raise UsageError(f"{name} cannot be attached: {error.strerror}") from error
+            raise UsageError(
+                f"{name} cannot be attached: {error.strerror}",
+                hint=f"Paths start from {directory}; a blank in one wants quotes.",
+            ) from error
 
     @property
     def url(self) -> str:

@@ -67,7 +67,10 @@ def _read(file: str) -> bytes:
             with Path(file).open("rb") as source:
                 data = source.read(LARGEST + 1)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror}",
+            hint="Give a file that `roost sessions export` wrote, or - for stdin.",
+        ) from error
     if len(data) > LARGEST:
         raise UsageError(f"{_shown_name(file)} is larger than {LARGEST // 1_000_000} MB")
     return data
