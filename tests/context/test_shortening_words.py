@@ -68,7 +68,16 @@ def test_the_models_decisions_and_dead_ends_are_told_apart() -> None:
 )
 def test_lines_with_exact_values_are_kept_to_the_letter(line: str) -> None:
     assert gathered([person(f"Look:\n{line}\nThat is all")]).values == (line,)
-    assert gathered([step(bash("env", f"nothing here\n{line}\n"))]).values == (line,)
+    assert gathered([step(bash("env", f"nothing here\n{line}\n"))]).printed == (line,)
+
+
+def test_what_commands_print_takes_no_room_from_the_values_that_were_said() -> None:
+    said = person("The port of billing is 48213.")
+    log = "\n".join(f"request {at} took long" for at in range(10_000, 10_300))
+    ledger = gathered([said, *(step(bash("run", log)) for _ in range(3))])
+    words = compose(Materials(ledger=ledger), 1_200)
+    assert "The port of billing is 48213." in words
+    assert "request 10299 took long" in words
 
 
 def test_commands_failures_and_files_are_noted_with_how_they_ended() -> None:

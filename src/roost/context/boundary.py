@@ -72,6 +72,7 @@ _SHARES: Final = {
     "decisions": 0.06,
     "dead_ends": 0.03,
     "values": 0.09,
+    "printed": 0.03,
     "files": 0.05,
     "commands": 0.03,
     "failures": 0.03,

@@ -28,6 +28,7 @@ MOST: Final = {
     "decisions": 120,
     "dead_ends": 60,
     "values": 250,
+    "printed": 100,
 }
 """Entries of each kind; beyond that the oldest go, of rules the ones in the middle."""
 _RULE: Final = re.compile(
@@ -64,7 +65,9 @@ class Ledger(Struct, frozen=True, omit_defaults=True):
     decisions: tuple[str, ...] = ()
     dead_ends: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    """Lines with something in them that must be known to the letter."""
+    """Lines of what was said with something in them that must be known to the letter."""
+    printed: tuple[str, ...] = ()
+    """The same of what commands printed."""
 
 
 class _Found:
@@ -151,10 +154,10 @@ def _of_model(found: _Found, text: str) -> None:
     _values(found, text)
 
 
-def _values(found: _Found, text: str) -> None:
+def _values(found: _Found, text: str, name: str = "values") -> None:
     for line in text.splitlines():
         if exact := EXACT.search(line):
-            found.add("values", around(line, exact))
+            found.add(name, around(line, exact))
 
 
 def _of_tool(found: _Found, part: ToolPart) -> None:
@@ -163,7 +166,7 @@ def _of_tool(found: _Found, part: ToolPart) -> None:
         case ToolCompleted() as state:
             if part.tool == "bash":
                 found.add("commands", _command(given, state.metadata))
-                _values(found, _ends(state.output))
+                _values(found, _ends(state.output), "printed")
             elif (path := _path(given)) is not None:
                 found.touch(path, "read" if part.tool in _READS else "changed")
         case ToolFailed() as state:
@@ -216,6 +219,7 @@ SECTIONS: Final[Sequence[tuple[str, str]]] = (
     ("decisions", "Decisions"),
     ("dead_ends", "What did not work"),
     ("values", "Exact values, as they were written"),
+    ("printed", "Exact values that commands printed"),
     ("files", "Files, and what was last done with them"),
     ("commands", "Commands that were run"),
     ("failures", "What failed"),
