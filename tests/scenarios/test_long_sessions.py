@@ -63,6 +63,8 @@ class Worker:
         self.requests: list[Request] = []
 
     def __call__(self, request: Request) -> Reply:
+        if any("Write the account" in text for text in request.user_texts):
+            return reply("I would rather not.")
         self.requests.append(request)
         if self.taken >= self.steps:
             return reply("All done.")
