@@ -52,6 +52,22 @@ def test_a_command_is_run_by_its_name_and_by_its_option(user: User, model: Scrip
     assert heard(model).startswith("Review a.py, listed as: a.py.")
 
 
+def test_a_command_may_name_a_group_of_models(user: User, model: ScriptedModel) -> None:
+    model.use(scenario(default="Said."))
+    content = json.loads(user.environment["ROOST_CONFIG_CONTENT"])
+    content["model_groups"] = {"quick": "test/tiny"}
+    user.environment["ROOST_CONFIG_CONTENT"] = json.dumps(content)
+    write_command(user, "say", "---\nmodel: quick\n---\nSay it.")
+    done = user.run("run", "/say")
+    assert done.code == 0, done.err
+    assert "> build · test/tiny" in done.err
+    assert "> build · test/scripted" in user.run("run", "-m", "test/scripted", "/say").err
+    write_command(user, "say", "---\nmodel: unheard-of\n---\nSay it.")
+    done = user.run("run", "/say")
+    assert done.code == 2
+    assert "'unheard-of' names no provider" in done.err
+
+
 def test_an_unknown_command_is_told_and_paths_are_words(user: User, model: ScriptedModel) -> None:
     model.use(scenario(default="Hm."))
     write_command(user, "review", "Review.")

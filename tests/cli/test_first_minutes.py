@@ -5,11 +5,11 @@ import subprocess
 import sys
 
 import pytest
+from terminal_user import User
 
 from roost.cli.terminal import Look
 from roost.cli.undo.words import listed, shown
 from roost.sessions.undo_store import Prompt
-from tests.cli.terminal_user import User
 
 _WITHOUT_RUNTIME = """
 import sys

@@ -72,8 +72,8 @@ async def command_prompt(
     """The prompt to an actor that a command stands for: its template filled, what its command lines
     print, and the files and agents that it names.
 
-    Raises `UsageError` for an unknown command, `ConfigError` for an unknown agent, `DeniedError`
-    for a command line that needs a permission.
+    Raises `UsageError` for an unknown command, `ConfigError` for an unknown agent, either for a
+    group of models that cannot be used, `DeniedError` for a command line that needs a permission.
     """
     session = await runtime.session(session_id)
     project = await runtime.project_of(session_id)
@@ -89,7 +89,7 @@ async def command_prompt(
         )
     words = " ".join(piece for piece in pieces if not isinstance(piece, ShellPiece))
     named = mentioned(words, project).parts
-    own = model_name(command.model)
+    own = await _own_model(runtime, project, command)
     if _is_subtask(command, agent.mode):
         task = SubtaskInput(
             prompt=_with_missing(text, named),
@@ -114,6 +114,16 @@ def _prompt(
     return PromptInput(
         parts=parts, message_id=call.message_id, agent=agent, model=model, variant=variant
     )
+
+
+async def _own_model(
+    runtime: Runtime, project: Project, command: CommandConfig
+) -> ModelName | None:
+    """The model that a command is carried out with, also where it names a group."""
+    named = model_name(command.model)
+    if named is not None or not command.model:
+        return named
+    return await runtime.worlds.names.choose(project, command.model)
 
 
 def _is_subtask(command: CommandConfig, mode: str) -> bool:
