@@ -73,7 +73,9 @@ def test_a_model_loads_a_skill_and_reads_its_files_unasked(
 def test_a_prompt_names_skills_and_they_come_with_it(user: User, model: ScriptedModel) -> None:
     skill(user, "../.agents/skills", "bread")
     model.use(scenario("Done."))
-    assert user.run("run", "/bread for two").code == 0
+    done = user.run("run", "/bread for two")
+    assert done.code == 0
+    assert "with the skill bread (" in done.err
     model.use(scenario("Done."))
     assert user.run("run", "first /bread, then /write-a-commit").code == 0
     one, two = sent(model)
@@ -96,6 +98,15 @@ def test_a_denied_skill_is_not_listed_and_not_loaded(user: User, model: Scripted
     assert "- write-a-commit: " in first
     assert "# Skill: run-the-tests" not in second
     assert "denied" in second
+
+
+def test_what_a_trusted_repository_says_of_skills_is_told_to_be_of_no_use(
+    user: User, model: ScriptedModel
+) -> None:
+    (user.folder / "roost.json").write_text('{"skills": {"claude": true}}')
+    assert user.call("config", "trust").code == 0
+    assert "what a repository says of `skills` is not read" in user.call("doctor").out
+    assert model.requests == []
 
 
 def test_a_broken_page_is_told_by_doctor_and_stops_nothing(

@@ -28,6 +28,7 @@ from roost.runtime.models import (
 from roost.runtime.project import Project
 from roost.sessions.parts import AgentPart, FilePart, SubtaskPart, TextPart
 from roost.skills.loading import loaded_by, named_in
+from roost.skills.models import Skill, Skills
 from roost.workspace.media import checked_media, media_type
 from roost.workspace.textfile import is_binary, readable_text
 
@@ -84,11 +85,8 @@ class Attachments:
         return tuple(parts)
 
     def _of_skills(self, given: PromptInput) -> list[PromptPart]:
-        """The skills that a person names in what they typed."""
-        typed = "\n".join(
-            part.text for part in given.parts if isinstance(part, TextInput) and _is_typed(part)
-        )
-        return [self._synthetic(one) for one in loaded_by(named_in(typed, self._skills))]
+        named = skills_named(given, self._skills)
+        return [self._synthetic(one) for one in loaded_by(named)]
 
     async def _stored(self, part: PromptInputPart) -> list[PromptPart]:
         match part:
@@ -213,6 +211,12 @@ def _check_length(given: PromptInput) -> None:
             f"the prompt has {said} characters, and more than {PROMPT_LIMIT} cannot be sent",
             hint="Put the text into a file and name the file: the model reads what it needs of it.",
         )
+
+
+def skills_named(given: PromptInput, skills: Skills) -> list[Skill]:
+    """The skills that a person names in what they typed."""
+    typed = [part.text for part in given.parts if isinstance(part, TextInput) and _is_typed(part)]
+    return named_in("\n".join(typed), skills)
 
 
 def _is_typed(part: TextInput) -> bool:

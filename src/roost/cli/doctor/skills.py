@@ -15,6 +15,10 @@ def check_skills(loaded: Loaded) -> Iterator[Finding]:
     whose = Counter(one.owner for one in found)
     shown = ", ".join(f"{count} {owner}" for owner, count in whose.items())
     yield ok("skills", f"{counted(len(found.known), 'skill')}: {shown or 'none'}")
+    for layer in loaded.layers:
+        if layer.kind == "project" and "skills" in layer.value:
+            words = f"{layer.source}: what a repository says of `skills` is not read"
+            yield warn("skills", words, "Put its skills into .roost/skills, or say so in yours.")
     for broken in found.broken:
         yield warn("skills", f"{broken.problem}; it is passed over", broken.hint)
     for skill in found:

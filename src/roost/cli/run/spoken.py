@@ -9,11 +9,14 @@ from msgspec import Struct
 
 from roost.cli.run.request import RunOptions
 from roost.core.errors import UsageError
+from roost.runtime.attachments import skills_named
 from roost.runtime.commands import CommandCall, command_prompt, is_command
 from roost.runtime.goal_command import goal_command
 from roost.runtime.mentions import mentioned
 from roost.runtime.models import FileInput, PromptInput, TextInput
+from roost.runtime.project import Project
 from roost.runtime.runtime import Runtime
+from roost.skills.loading import LOADED
 
 _SLASH: Final = re.compile(r"\s*/(?P<name>[^\s/]\S*)(?:\s+(?P<arguments>.*))?\s*\Z", re.DOTALL)
 _AS_WORDS: Final = "To say it as plain words, let something stand before the slash."
@@ -54,11 +57,17 @@ async def spoken(
     if slash is not None and (
         options.command is not None or is_command(project, slash.name) or not _is_path(slash.name)
     ):
-        return Spoken(await _commanded(runtime, session_id, given, slash, options))
+        made = await _commanded(runtime, session_id, given, slash, options)
+        return Spoken(made, _loading(made, project))
     found = mentioned(first.text, project)
-    return Spoken(
-        msgspec.structs.replace(given, parts=(first, *found.parts, *given.parts[1:])), found.notes
-    )
+    made = msgspec.structs.replace(given, parts=(first, *found.parts, *given.parts[1:]))
+    return Spoken(made, (*found.notes, *_loading(made, project)))
+
+
+def _loading(given: PromptInput, project: Project) -> tuple[str, ...]:
+    """What the person is told of the skills that come with their words."""
+    named = skills_named(given, project.skills)[:LOADED]
+    return tuple(f"with the skill {one.name} ({one.page})" for one in named)
 
 
 def _is_path(name: str) -> bool:
