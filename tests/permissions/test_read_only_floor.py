@@ -44,6 +44,8 @@ find . -exec touch f ;
 find . -fprint f
 xargs touch < a
 sort -o f a
+base64 -o f a
+base64 -i a --output=f
 uniq a f
 rg --pre 'touch f' x
 git commit --allow-empty -m x

@@ -3,7 +3,7 @@ messages keep every letter, and the mark in the middle says how to read it.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -76,10 +76,21 @@ def _part(part: Part, limit: int) -> Part:
 
 
 def _arguments(given: Mapping[str, object], limit: int) -> dict[str, object]:
-    return {
-        name: _ends(value, limit, _ARGUMENT) if isinstance(value, str) else value
-        for name, value in given.items()
-    }
+    return {name: _argument(value, limit) for name, value in given.items()}
+
+
+def _argument(value: object, limit: int) -> object:
+    """An argument with each text in it cut, however deep it lies."""
+    match value:
+        case str():
+            return _ends(value, limit, _ARGUMENT)
+        case dict():
+            fields = cast("dict[str, object]", value)
+            return {name: _argument(one, limit) for name, one in fields.items()}
+        case list():
+            return [_argument(one, limit) for one in cast("list[object]", value)]
+        case _:
+            return value
 
 
 def ends_of(text: str, limit: int, where: str) -> str:

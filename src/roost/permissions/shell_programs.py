@@ -38,7 +38,8 @@ READERS: Final[dict[str, Program]] = {
     **dict.fromkeys(("exit", "return", "break", "continue", "shift"), _TEXT),
     **dict.fromkeys(("cat", "tac", "rev", "wc", "comm", "cmp", "readlink", "realpath"), _FILES),
     **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha512sum"), _FILES),
-    **dict.fromkeys(("cksum", "b2sum", "base64", "base32", "expand", "unexpand"), _FILES),
+    **dict.fromkeys(("cksum", "b2sum", "base32", "expand", "unexpand"), _FILES),
+    "base64": Program(values="bow", refused=("-o", "--output")),  # macOS writes there
     "ls": Program(values="ITw"),
     "head": Program(values="nc", long=("--lines", "--bytes")),
     "tail": Program(values="ncs", long=("--lines", "--bytes")),
