@@ -1,8 +1,12 @@
 """Which lines of an output are kept for the exact values in them."""
 
-import pytest
+import time
 
-from roost.sessions.exact import ALIKE, EXACT, LINE, PIECE, PIECES, around, telling
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from roost.sessions.exact import ALIKE, EXACT, LINE, PIECE, PIECES, stretches, telling
 
 
 @pytest.mark.parametrize(
@@ -58,9 +62,20 @@ def test_pieces_are_short_and_few_and_from_both_ends() -> None:
 
 def test_of_a_long_line_the_stretch_with_the_value_is_kept() -> None:
     line = f"{'word ' * 200}localhost:4711{' word' * 200}"
-    kept = around(line, EXACT.search(line))
-    assert len(kept) == LINE
+    (kept,) = telling(line)
+    assert len(kept) <= LINE
     assert "localhost:4711" in kept
-    (piece,) = telling(line)
-    assert len(piece) == LINE
-    assert "localhost:4711" in piece
+
+
+@given(st.text("ab. 。,\n"))
+def test_lines_are_short_and_lose_nothing_but_space(text: str) -> None:
+    made = list(stretches(text * 20))
+    assert all(0 < len(one) <= LINE for one in made)
+    assert "".join("".join(made).split()) == "".join((text * 20).split())
+
+
+@pytest.mark.parametrize("part", ["a.", "A-", "./", "a1=", "a: ", "1.", "ab-"])
+def test_lines_without_end_are_looked_through_in_no_time(part: str) -> None:
+    began = time.process_time()
+    telling(part * 200_000)
+    assert time.process_time() - began < 2

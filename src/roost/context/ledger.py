@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from roost.core.text import cut
 from roost.inbox.shown import is_prompt
-from roost.sessions.exact import EXACT, LINE, around
+from roost.sessions.exact import EXACT, LINE, stretches
 from roost.sessions.models import AssistantInfo, Message, UserInfo
 from roost.sessions.parts import PatchPart, TextPart, ToolCompleted, ToolFailed, ToolPart
 
@@ -155,9 +155,9 @@ def _of_model(found: _Found, text: str) -> None:
 
 
 def _values(found: _Found, text: str, name: str = "values") -> None:
-    for line in text.splitlines():
-        if exact := EXACT.search(line):
-            found.add(name, around(line, exact))
+    for line in stretches(text):
+        if EXACT.search(line):
+            found.add(name, line)
 
 
 def _of_tool(found: _Found, part: ToolPart) -> None:

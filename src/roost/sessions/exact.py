@@ -1,6 +1,7 @@
 """What must be known to the letter: addresses, assignments, ids, versions, numbers. Pure."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 LINE: Final = 240
@@ -11,6 +12,8 @@ ALIKE: Final = 3
 """Lines of one text that differ in numbers alone and are kept, the first ones."""
 PIECES: Final = 60
 """Of one text at most: as many from its beginning as from its end."""
+SCANNED: Final = 100_000
+"""Characters of one text that are looked at, its beginning and its end."""
 _STRONG: Final = (
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s\"'<>`）)\]]{3,}"
     r"|\b[A-Z][A-Z0-9_]{2,}=\S+"
@@ -32,12 +35,26 @@ _TELLING: Final = re.compile(
 _CHANGING: Final = re.compile(r"\b[0-9a-f]{7,}\b|\d+", re.ASCII)
 
 
-def around(line: str, found: re.Match[str] | None) -> str:
-    """A line, or the stretch of a long one that has in it what was found."""
-    if found is None or len(line) <= LINE:
-        return line
-    start = max(0, found.start() - LINE // 3)
-    return line[start : start + LINE]
+def stretches(text: str) -> Iterator[str]:
+    """The lines of `text`, long ones in several of at most `LINE` characters, which end with a
+    sentence or a word if one ends there.
+    """
+    for line in map(str.strip, text.splitlines()):
+        at = 0
+        while len(line) - at > LINE:
+            end = _end(line, at + LINE // 2, at + LINE)
+            yield line[at:end].strip()
+            at = end
+        if line[at:].strip():
+            yield line[at:].strip()
+
+
+def _end(line: str, start: int, stop: int) -> int:
+    for marks in (". ", "。", "；", " ", ","):
+        found = line.rfind(marks, start, stop)
+        if found > 0:
+            return found + 1
+    return stop
 
 
 def telling(text: str) -> list[str]:
@@ -46,18 +63,21 @@ def telling(text: str) -> list[str]:
     """
     alike: dict[str, int] = {}
     lines: list[str] = []
-    for line in map(str.strip, text.splitlines()):
-        found = _TELLING.search(line)
-        if found is None:
+    for line in stretches(_ends(text)):
+        if not _TELLING.search(line):
             continue
         shape = _CHANGING.sub("0", line)
         alike[shape] = alike.get(shape, 0) + 1
         if alike[shape] <= ALIKE:
-            lines.append(around(line, found))
+            lines.append(line)
     pieces = _joined(lines)
     if len(pieces) <= PIECES:
         return pieces
     return pieces[: PIECES // 2] + pieces[-(PIECES // 2) :]
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= SCANNED else text[: SCANNED // 2] + "\n" + text[-SCANNED // 2 :]
 
 
 def _joined(lines: list[str]) -> list[str]:
