@@ -54,7 +54,8 @@ def measured(arm: Arm, seed: int, counts: Sequence[int]) -> list[Recall]:
             if number not in counts or player.last is None:
                 continue
             facts = [fact for one in cycles[:number] for fact in one.facts]
-            text, size = _what_fits(player.last, records[-1].input_tokens)
+            counted = [one.input_tokens for one in records if one.request is player.last]
+            text, size = _what_fits(player.last, counted[-1])
             shown = [one for one in facts if stands_in(one.needle, text)]
             left = [one for one in facts if one not in shown]
             found = [] if arm == "off" else _looked_up(stage, left)
