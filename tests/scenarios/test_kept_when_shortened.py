@@ -190,6 +190,22 @@ def test_what_a_person_has_shortened_is_shorter_than_before(house: Household) ->
     done = json.loads(house.run("compact", "--format", "json").stdout)
     assert done["done"]
     assert done["after"] < done["before"] * 0.9
+    house.prompt("Go on.", "--continue")
+    counted = house.rows("SELECT data FROM message WHERE role = 'assistant' ORDER BY seq DESC")
+    tokens = json.loads(counted[0]["data"])["tokens"]
+    assert abs(tokens["input"] + tokens["cache"]["read"] - done["after"]) < 1_500
+
+
+def test_how_large_a_conversation_is_counts_what_stands_before_it_in_a_new_process_too(
+    house: Household,
+) -> None:
+    house.play(Worker(0))
+    house.prompt("Hello.")
+    house.run("compact")
+    house.prompt("Go on.", "--continue")
+    done = json.loads(house.run("compact", "--format", "json").stdout)
+    assert done["after"] > done["before"] * 0.8
+    assert done["before"] > 4_000
 
 
 def test_a_wish_to_shorten_that_was_stopped_is_not_carried_out_later(house: Household) -> None:

@@ -211,7 +211,7 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
         agent=agent,
         model=model,
         window=world.window(model),
-        used=_used(memory),
+        used=used_by(memory),
         settled=memory.settled,
         messages=tuple(memory.messages),
         user=memory.user,
@@ -224,7 +224,8 @@ def _facts(world: World, memory: Memory, actor: Actor) -> Facts:
     )
 
 
-def _used(memory: Memory) -> int:
+def used_by(memory: Memory) -> int:
+    """The tokens that the next request of a turn has, as far as is known."""
     mark = mark_of(memory.messages[0]) if memory.settled else None
     trim = mark.trim if mark else None
     return used(memory.messages, memory.settled, memory.overhead, trim)

@@ -30,9 +30,10 @@ from roost.sessions.models import Message, agent_id_of
 from roost.sessions.parts import CompactionPart
 from roost.turn.apply import store_step
 from roost.turn.checkpointing import take_over
-from roost.turn.intake import Taken, choice_for_mail, received, take
+from roost.turn.intake import Taken, choice_for_mail, received, take, used_by
 from roost.turn.memory import Memory
-from roost.turn.models import Facts, Shorten
+from roost.turn.models import Facts, Sample, Shorten
+from roost.turn.prepare import prepare
 from roost.turn.sampler import Step
 from roost.turn.summing_up import summed_up
 from roost.turn.world import World
@@ -60,6 +61,9 @@ async def shorten(
         await store_step(world, memory, step, action)
     failpoint("context.begin")
     await take_over(world, memory)
+    if not memory.overhead:  # no request of this process has told how large its beginning is
+        await prepare(world, memory, facts, Sample())
+        facts = msgspec.structs.replace(facts, used=max(facts.used, used_by(memory)))
     own = _own(memory)
     room = _room(facts, memory, action)
     if action.cause == "asked":
