@@ -173,7 +173,7 @@ class Attachments:
             raise UsageError(f"there is no file {path}")
         if path.stat().st_size > FILE_LIMIT:
             raise UsageError(f"{path} is larger than {FILE_LIMIT // 1024 // 1024} MB")
-        return self._content(part, path.read_bytes(), str(path), _span(parts.query))
+        return self._content(part, path.read_bytes(), str(path), _span(parts.query, path.name))
 
     def _content(
         self, part: FileInput, data: bytes, name: str, lines: range | None = None
@@ -260,7 +260,7 @@ def _data_of(url: str, name: str) -> bytes:
         raise UsageError(f"{name}: its base64 data cannot be read ({error})") from error
 
 
-def _span(query: str) -> range | None:
+def _span(query: str, name: str) -> range | None:
     """The lines `start` to `end` of a URL's query, counted from 1, both included; None: all.
 
     Raises `UsageError` for what is no stretch of lines.
@@ -272,10 +272,10 @@ def _span(query: str) -> range | None:
         start = int(given["start"][0])
         end = int(given["end"][0]) if "end" in given else _LAST_LINE
     except ValueError as error:
-        raise UsageError(f"?{cut(query, 60)} names no lines of a file") from error
+        raise UsageError(f"?{cut(query, 60)} names no lines of {name}") from error
     if start < 1 or end < start:
         raise UsageError(
-            f"lines {start} to {end} are no lines of a file", hint="They are counted from 1."
+            f"lines {start} to {end} are no lines of {name}", hint="They are counted from 1."
         )
     return range(start, end + 1)
 
