@@ -14,7 +14,7 @@ from roost.core.text import cut
 from roost.inbox.shown import is_prompt
 from roost.sessions.exact import EXACT, LINE, stretches
 from roost.sessions.models import AssistantInfo, Message, UserInfo
-from roost.sessions.parts import PatchPart, TextPart, ToolCompleted, ToolFailed, ToolPart
+from roost.sessions.parts import PatchPart, ToolCompleted, ToolFailed, ToolPart
 
 _SCANNED: Final = 20_000
 """Characters of one text that are looked at."""
@@ -112,9 +112,9 @@ def gathered(messages: Iterable[Message], known: Ledger | None = None) -> Ledger
     for message in messages:
         info = message.info
         if isinstance(info, UserInfo) and is_prompt(info):
-            _of_user(found, _words(message))
+            _of_user(found, message.own_words[:_SCANNED])
         elif isinstance(info, AssistantInfo):
-            _of_model(found, _words(message))
+            _of_model(found, message.own_words[:_SCANNED])
             for part in message.parts:
                 if isinstance(part, ToolPart):
                     _of_tool(found, part)
@@ -122,15 +122,6 @@ def gathered(messages: Iterable[Message], known: Ledger | None = None) -> Ledger
                     for path in part.files:
                         found.touch(path, "changed")
     return found.ledger()
-
-
-def _words(message: Message) -> str:
-    texts = (
-        part.text
-        for part in message.parts
-        if isinstance(part, TextPart) and not part.synthetic and not part.ignored
-    )
-    return "\n".join(texts)[:_SCANNED]
 
 
 def sentences(text: str) -> list[str]:

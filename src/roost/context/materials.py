@@ -20,7 +20,6 @@ from roost.inbox.models import Address
 from roost.inbox.shown import is_prompt
 from roost.sessions import effective, transcript
 from roost.sessions.models import Message, UserInfo
-from roost.sessions.parts import TextPart
 from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
 
@@ -105,18 +104,9 @@ def _tasks(db: Reader, session_id: str) -> tuple[str, ...]:
 
 
 def _heard(messages: Iterable[Message]) -> tuple[Heard, ...]:
-    said = ((one, _words(one)) for one in messages if isinstance(one.info, UserInfo))
+    said = ((one, one.own_words) for one in messages if isinstance(one.info, UserInfo))
     return tuple(
         Heard(one.info.id, ends_of(text, _EACH, one.info.id))
         for one, text in said
         if text and isinstance(one.info, UserInfo) and is_prompt(one.info)
     )
-
-
-def _words(message: Message) -> str:
-    texts = (
-        part.text.strip()
-        for part in message.parts
-        if isinstance(part, TextPart) and not part.synthetic and not part.ignored
-    )
-    return "\n\n".join(filter(None, texts))

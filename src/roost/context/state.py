@@ -8,7 +8,6 @@ from roost.inbox.models import Address
 from roost.inbox.render import as_data
 from roost.sessions import transcript
 from roost.sessions.models import AssistantInfo, Message, UserInfo
-from roost.sessions.parts import TextPart
 from roost.tasks import store as tasks
 from roost.tasks.models import TERMINAL
 
@@ -45,16 +44,7 @@ def _newest(messages: list[Message], *, said_by_person: bool) -> str:
         info = message.info
         by_person = isinstance(info, UserInfo) and info.provenance is None
         fits = by_person if said_by_person else isinstance(info, AssistantInfo)
-        text = _words(message) if fits else ""
+        text = message.own_words if fits else ""
         if text:
             return cut(text, WORDS_LIMIT)
     return ""
-
-
-def _words(message: Message) -> str:
-    texts = (
-        part.text
-        for part in message.parts
-        if isinstance(part, TextPart) and not part.synthetic and not part.ignored
-    )
-    return "\n\n".join(text.strip() for text in texts if text.strip())

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from roost.core.wire_names import wire_name
-from roost.sessions.parts import Part, Tokens
+from roost.sessions.parts import Part, TextPart, Tokens
 
 MAIN: Final = "main"
 """The actor id of a session's first actor, unless the session is a peer's: then it is its own."""
@@ -243,6 +243,14 @@ class Message(Struct, frozen=True):
 
     info: Info
     parts: tuple[Part, ...] = ()
+
+    @property
+    def own_words(self) -> str:
+        """The words of whoever speaks in it, without what the runtime says beside them."""
+        texts = (
+            part.text.strip() for part in self.parts if isinstance(part, TextPart) and part.is_own
+        )
+        return "\n\n".join(filter(None, texts))
 
 
 _info_decoder = msgspec.json.Decoder(Info)

@@ -29,6 +29,11 @@ class TextPart(Struct, frozen=True, tag="text", rename=wire_name, omit_defaults=
     time: Span | None = None
     metadata: dict[str, Any] | None = None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether these are words of whoever speaks in the message, which the model is shown."""
+        return not self.synthetic and not self.ignored
+
 
 class ReasoningPart(Struct, frozen=True, tag="reasoning", rename=wire_name, omit_defaults=True):
     """A model's thinking; `metadata` carries what the provider wants back unchanged."""

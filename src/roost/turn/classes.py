@@ -143,6 +143,6 @@ def spoken(message: Message) -> str:
     texts = (
         part.text
         for part in message.parts
-        if isinstance(part, TextPart) and not part.synthetic and not part.ignored
+        if isinstance(part, TextPart) and part.is_own
     )
     return "\n".join(text for text in texts if text.strip()).strip()
