@@ -140,9 +140,5 @@ def _observed(part: ToolPart) -> bool:
 
 def spoken(message: Message) -> str:
     """The words of a step that are meant for the user."""
-    texts = (
-        part.text
-        for part in message.parts
-        if isinstance(part, TextPart) and part.is_own
-    )
+    texts = (part.text for part in message.parts if isinstance(part, TextPart) and part.is_own)
     return "\n".join(text for text in texts if text.strip()).strip()
