@@ -46,7 +46,7 @@ async def consider(world: World, memory: Memory, facts: Facts) -> None:
     window, actor = facts.window, memory.claim.actor
     if not (world.checkpoints and actor.fronts and window.auto and window.usable >= SMALLEST):
         return
-    if facts.used < window.usable * _LEAST:
+    if not window.usable * _LEAST <= facts.used < window.usable:  # no copy of more would fit
         return
     mark = mark_of(facts.messages[0]) if facts.settled else None
     last = await world.database.read(lambda db: checkpoints.newest(db, actor.address))
