@@ -4,6 +4,7 @@ until then, and if it fails, the last good version holds.
 """
 
 import logging
+import time
 from typing import Final
 
 from msgspec import Struct
@@ -25,7 +26,7 @@ from roost.inbox.models import Address
 from roost.sessions import transcript
 from roost.sessions.effective import mark_of
 from roost.sessions.models import ModelName
-from roost.turn.memory import Memory
+from roost.turn.memory import Known, Memory
 from roost.turn.models import Facts
 from roost.turn.summing_up import request_words
 from roost.turn.world import World
@@ -37,6 +38,8 @@ SECONDS: Final = 600.0
 """How long one may be written."""
 TOO_LATE: Final = "it took too long"
 NO_ACCOUNT: Final = "what was written is no account of the conversation"
+_FRESH: Final = 2.0
+"""Seconds for which what was read of the newest checkpoint holds."""
 _LEAST: Final = 0.4
 """Share of the window below which nothing is looked at."""
 
@@ -49,15 +52,23 @@ async def consider(world: World, memory: Memory, facts: Facts) -> None:
     if not window.usable * _LEAST <= facts.used < window.usable:  # no copy of more would fit
         return
     mark = mark_of(facts.messages[0]) if facts.settled else None
-    last = await world.database.read(lambda db: checkpoints.newest(db, actor.address))
-    if last is not None and last.state == "writing":
-        last = await take_over(world, memory)
-    if last is not None and last.state == "writing":
+    known = memory.checkpoint
+    last = known.newest if known else None
+    is_fresh = known is not None and time.monotonic() - known.read < _FRESH
+    if is_fresh and (_is_being_written(last) or not is_due(facts.used, window, last, mark)):
         return
-    if is_due(facts.used, window, last, mark):
-        begun = await world.database.write(lambda tx: _begin(tx, memory, facts))
-        if begun is not None:
-            logger.info("checkpoint %d is being written by %s", begun.version, begun.writer)
+    last = await world.database.read(lambda db: checkpoints.newest(db, actor.address))
+    if _is_being_written(last):
+        last = await take_over(world, memory)
+    if not _is_being_written(last) and is_due(facts.used, window, last, mark):
+        last = await world.database.write(lambda tx: _begin(tx, memory, facts)) or last
+        if last is not None:
+            logger.info("checkpoint %d is being written by %s", last.version, last.writer)
+    memory.checkpoint = Known(last, time.monotonic())
+
+
+def _is_being_written(last: Checkpoint | None) -> bool:
+    return last is not None and last.state == "writing"
 
 
 class _Ended(Struct, frozen=True):

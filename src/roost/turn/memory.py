@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from roost.actors.models import Budgets, Claim, Progress
 from roost.actors.traces import Decided
+from roost.context.checkpoint_store import Checkpoint
 from roost.context.prefix import Prefix, Wanted
 from roost.context.view import View
 from roost.inbox.models import Address
@@ -51,6 +52,13 @@ def cache_key(address: Address) -> str:
     return f"{address.session_id}/{address.actor_id}"
 
 
+class Known(Struct, frozen=True):
+    """What was read of the newest checkpoint, and when (seconds of the monotonic clock)."""
+
+    newest: Checkpoint | None
+    read: float
+
+
 class Memory:
     """One turn.
 
@@ -87,6 +95,8 @@ class Memory:
         self.encoded = EncodingCache()
         self.prefix: tuple[Wanted, Prefix] | None = None
         """How its requests begin, and for whom that holds."""
+        self.checkpoint: Known | None = None
+        """None: not looked at yet."""
         self.overhead = 0
         """Tokens of that beginning, by an estimate; 0 before the first request."""
         self.continuity = Continuity()

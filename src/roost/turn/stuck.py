@@ -47,8 +47,37 @@ class Stuck(Struct, frozen=True, kw_only=True):
     """The end of what came of it last."""
 
 
+class _Judged(Struct, frozen=True):
+    """What was found of a conversation with that last message and so many in all."""
+
+    last: Message
+    count: int
+    found: Stuck | None
+
+
+_KEPT: Final = 64
+_judged: Final[dict[int, _Judged]] = {}
+
+
 def find(messages: Sequence[Message]) -> Stuck | None:
-    """How the newest step shows that the actor is stuck; None: it does not."""
+    """How the newest step shows that the actor is stuck; None: it does not.
+
+    A step is judged several times, before and after it is stored; it is looked at once.
+    """
+    last = messages[-1] if messages else None
+    if last is None:
+        return None
+    known = _judged.get(id(last))
+    if known is not None and known.last is last and known.count == len(messages):
+        return known.found
+    if len(_judged) >= _KEPT:
+        _judged.clear()
+    found = _find(messages)
+    _judged[id(last)] = _Judged(last, len(messages), found)
+    return found
+
+
+def _find(messages: Sequence[Message]) -> Stuck | None:
     walk = efforts(messages)
     newest = next(walk, None)
     if not newest:
