@@ -7,7 +7,7 @@ FTS5 gets is these tokens with spaces between: its own tokenizer has nothing lef
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 from unicodedata import normalize
 
@@ -25,13 +25,18 @@ _CJK: Final = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-_RUN: Final = re.compile(
-    rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W{_CJK}](?:[^\W{_CJK}]|[.\-/:#@+](?=[^\W{_CJK}]))*)"
-)
 _NAME: Final = re.compile(r"\w+")
 _PIECE: Final = re.compile(r"[^\W_]+")
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+|[^\WA-Za-z\d_]+")
 _ASCII_WORD: Final = re.compile(r"[a-z]{4,}")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    """What takes a while to compile, and few starts of a program need."""
+    return re.compile(
+        rf"(?P<cjk>[{_CJK}]+)|(?P<word>[^\W{_CJK}](?:[^\W{_CJK}]|[.\-/:#@+](?=[^\W{_CJK}]))*)"
+    )
 
 
 def tokens(text: str) -> list[str]:
@@ -53,7 +58,7 @@ def folded(text: str) -> str:
 
 def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Where which tokens stand in `text` as it is, for marking what was found in it."""
-    for found in _RUN.finditer(text):
+    for found in _runs().finditer(text):
         if run := found["cjk"]:
             start = found.start()
             yield from ((start + at, start + at + 1, (one,)) for at, one in enumerate(run))
@@ -65,7 +70,7 @@ def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 
 def _all(text: str, *, pairs_only: bool) -> Iterator[str]:
-    for found in _RUN.finditer(text):
+    for found in _runs().finditer(text):
         if run := found["cjk"]:
             if len(run) == 1 or not pairs_only:
                 yield from run
