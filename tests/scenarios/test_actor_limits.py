@@ -227,7 +227,7 @@ def test_a_budget_of_the_tree_stops_all_of_it_with_a_plain_outcome(
     assert all(words in row["error"] for row in children if row["outcome"] == "failure")
     assert len(chat_house.model.requests) < 40
     total = answer.result["total"]
-    assert total["actors"] == 3
+    assert total["actors"] in {2, 3}, "the second child may be stopped before it begins"
     chat_house.wait_until_nothing_lives()
     calls = len(chat_house.model.requests)
     time.sleep(0.3)

@@ -39,7 +39,7 @@ SECONDS: Final = 600.0
 TOO_LATE: Final = "it took too long"
 NO_ACCOUNT: Final = "what was written is no account of the conversation"
 _FRESH: Final = 2.0
-"""Seconds for which what was read of the newest checkpoint holds."""
+"""Seconds for which what was read of the newest checkpoint holds, once it is written."""
 _LEAST: Final = 0.4
 """Share of the window below which nothing is looked at."""
 
@@ -55,7 +55,7 @@ async def consider(world: World, memory: Memory, facts: Facts) -> None:
     known = memory.checkpoint
     last = known.newest if known else None
     is_fresh = known is not None and time.monotonic() - known.read < _FRESH
-    if is_fresh and (_is_being_written(last) or not is_due(facts.used, window, last, mark)):
+    if is_fresh and not _is_being_written(last) and not is_due(facts.used, window, last, mark):
         return
     last = await world.database.read(lambda db: checkpoints.newest(db, actor.address))
     if _is_being_written(last):
