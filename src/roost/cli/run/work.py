@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from roost import __version__
 from roost.actors.spending import spent_since_prompt
-from roost.cli.btw import in_a_run
-from roost.cli.compact import in_a_run as compact_in_a_run
 from roost.cli.failures import tell
 from roost.cli.log import Log, LogOptions, logging_to
 from roost.cli.run.checks import check_price, check_variant, is_said_by, unseen
@@ -77,8 +75,12 @@ def _prepared(options: RunOptions, piped: PipedInput, last: LastWords) -> int:
     text = options.said(piped.text())
     slash = slash_in(text)
     if slash is not None and slash.name == side_command.NAME:
+        from roost.cli.btw import in_a_run  # seldom asked
+
         return in_a_run(msgspec.structs.asdict(options), slash.arguments)
     if slash is not None and slash.name == shortening.NAME:
+        from roost.cli.compact import in_a_run as compact_in_a_run
+
         return compact_in_a_run(msgspec.structs.asdict(options))
     match goal_command(text):
         case ClearGoal():
