@@ -1,7 +1,8 @@
 """What a tool asks of the session about its plan."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
+from roost.core.errors import UsageError
 from roost.tools.actor_port import Stored
 
 
@@ -30,6 +31,9 @@ class PlanPort(Protocol):
         ...
 
 
+_NO_PLAN: Final = "There is no plan here."
+
+
 class NoPlan:
     """The port of a caller that has no session to plan in."""
 
@@ -38,8 +42,8 @@ class NoPlan:
 
     def refusal(self) -> str:
         """Always refuses."""
-        return "There is no plan here."
+        return _NO_PLAN
 
     async def agreed(self) -> Stored:
-        """Never asked for."""
-        raise NotImplementedError
+        """Raises `UsageError`, as there is nothing to agree to."""
+        raise UsageError(_NO_PLAN)
