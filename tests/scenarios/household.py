@@ -16,6 +16,8 @@ from scripted_model.server import ScriptedModel
 
 ROOST = str(Path(sys.executable).with_name("roost"))
 KEY = "sk-test-000"
+WINDOW = 40_000
+"""Tokens of a window that a few steps fill."""
 DIALECTS = {
     "chat": "@ai-sdk/openai-compatible",
     "responses": "@ai-sdk/openai",
@@ -158,6 +160,13 @@ class Household:
     def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def narrowed(house: Household) -> Household:
+    """`house` with a model whose window a few steps fill, as it knows."""
+    limit = {"context": WINDOW, "output": 4_000}
+    house.config["provider"]["test"]["models"]["scripted"]["limit"] = limit
+    return house
 
 
 class Answer:

@@ -1,19 +1,15 @@
 """Checkpoints are written while the work goes on, and stand for a conversation once it is long."""
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from household import KEY, Household
+from household import Household
 from invariants import assert_sound
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Delay, Reply, Status, Text, reply, scenario
-from scripted_model.server import ScriptedModel
+from scripted_model.scenario import Call, Delay, Reply, Status, Text, reply
 
 pytestmark = pytest.mark.scenario
-WINDOW = 40_000
 ACCOUNT = "# Intent\nShip it.\n# State\nThe lexer is done, the blue door is open.\n# Next\nTest it."
 SCRIPT = """\
 sleep 0.02
@@ -22,20 +18,9 @@ for i in $(seq 1 150); do echo "step $1 line $i of some output that takes up roo
 
 
 @pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel(
-        scenario("unused"), api_key=KEY, models=["scripted"], context=WINDOW
-    ) as server:
-        yield server
-
-
-@pytest.fixture
-def house(tmp_path: Path, model: ScriptedModel) -> Household:
-    found = Household(tmp_path, model, "chat")
-    limit = {"context": WINDOW, "output": 4_000}
-    found.config["provider"]["test"]["models"]["scripted"]["limit"] = limit
-    found.write("noise.sh", SCRIPT)
-    return found
+def house(narrow_house: Household) -> Household:
+    narrow_house.write("noise.sh", SCRIPT)
+    return narrow_house
 
 
 class Worker:

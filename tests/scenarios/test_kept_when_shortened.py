@@ -5,24 +5,22 @@ back of it is in no words that stand for the rest.
 import base64
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from household import KEY, Household
+from household import WINDOW, Household
 from invariants import assert_sound
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Said, Stall, Usage, reply, scenario
-from scripted_model.server import ScriptedModel
+from scripted_model.scenario import Call, Reply, Said, Stall, Usage, reply
 
 pytestmark = pytest.mark.scenario
-WINDOW = 40_000
 ACCOUNT = "# Intent\nShip it.\n# State\nThe lexer is done, the blue door is open.\n# Next\nTest it."
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+INPUT = "\n".join(f"line {number} of some input" for number in range(400))
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}},
@@ -32,20 +30,9 @@ SCHEMA = {
 
 
 @pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel(
-        scenario("unused"), api_key=KEY, models=["scripted"], context=WINDOW
-    ) as server:
-        yield server
-
-
-@pytest.fixture
-def house(tmp_path: Path, model: ScriptedModel) -> Household:
-    found = Household(tmp_path, model, "chat")
-    limit = {"context": WINDOW, "output": 4_000}
-    found.config["provider"]["test"]["models"]["scripted"]["limit"] = limit
-    found.write("input.txt", "\n".join(f"line {number} of some input" for number in range(400)))
-    return found
+def house(narrow_house: Household) -> Household:
+    narrow_house.write("input.txt", INPUT)
+    return narrow_house
 
 
 class Worker:

@@ -3,20 +3,18 @@ dies in between, and the provider never gets a request that is too long.
 """
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cast import report, run
-from household import KEY, Answer, Household
+from household import WINDOW, Answer, Household, narrowed
 from invariants import assert_sound
 
 from scripted_model.picture import Request
-from scripted_model.scenario import Call, Reply, Status, Text, reply, scenario
+from scripted_model.scenario import Call, Reply, Status, Text, reply
 from scripted_model.server import ScriptedModel
 
 pytestmark = pytest.mark.scenario
-WINDOW = 40_000
 RULE = "Never touch the folder legacy/."
 PORT = "The service listens on 127.0.0.1:48213."
 SCRIPT = """\
@@ -24,29 +22,17 @@ for i in $(seq 1 150); do echo "step $1 line $i of some output that takes up roo
 """
 
 
-@pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel(
-        scenario("unused"), api_key=KEY, models=["scripted"], context=WINDOW
-    ) as server:
-        yield server
-
-
 @pytest.fixture(params=["chat", "responses", "anthropic"])
-def house(request: pytest.FixtureRequest, tmp_path: Path, model: ScriptedModel) -> Household:
-    return _small(Household(tmp_path, model, request.param))
-
-
-@pytest.fixture
-def chat(tmp_path: Path, model: ScriptedModel) -> Household:
-    return _small(Household(tmp_path, model, "chat"))
-
-
-def _small(found: Household) -> Household:
-    limit = {"context": WINDOW, "output": 4_000}
-    found.config["provider"]["test"]["models"]["scripted"]["limit"] = limit
+def house(request: pytest.FixtureRequest, tmp_path: Path, narrow_model: ScriptedModel) -> Household:
+    found = narrowed(Household(tmp_path, narrow_model, request.param))
     found.write("noise.sh", SCRIPT)
     return found
+
+
+@pytest.fixture
+def chat(narrow_house: Household) -> Household:
+    narrow_house.write("noise.sh", SCRIPT)
+    return narrow_house
 
 
 def noise(number: int) -> Call:

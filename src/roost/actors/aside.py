@@ -1,14 +1,47 @@
 """Copies of a conversation that answer once and are thrown away: what they said, and their end."""
 
+from collections.abc import Callable
 from typing import Final
 
 from roost.actors import store, turn_store
 from roost.actors.models import Actor, Turn
 from roost.actors.report import last_words
+from roost.actors.spawn import Brief
 from roost.db.transaction import Reader, Transaction
+from roost.inbox.models import Address
 from roost.sessions import transcript
+from roost.sessions.models import ModelName, UserInfo
 
 NO_ANSWER: Final = "It answered nothing."
+
+
+def copy_brief(
+    db: Reader,
+    asked: Address,
+    *,
+    task: str,
+    description: str,
+    tools: tuple[str, ...],
+    model: Callable[[UserInfo], ModelName],
+) -> Brief | None:
+    """What a copy of the conversation of `asked` is made of; None if it has heard nothing yet.
+
+    `model` says on what it runs, of the last words that were heard.
+    """
+    mark = transcript.last_closed(db, asked.session_id, asked.actor_id)
+    heard = transcript.last_user(db, asked.session_id, asked.actor_id, mark) if mark else None
+    if heard is None:
+        return None
+    return Brief(
+        agent=heard.agent,
+        description=description,
+        task=task,
+        model=model(heard),
+        context="full",
+        watermark=mark,
+        background=False,
+        tools=tools,
+    )
 
 
 def answer_of(db: Reader, reader: Actor, turn: Turn) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from roost.context.capacity import Window
 from roost.context.checkpoint_store import Checkpoint
-from roost.context.trimming import ends_of
+from roost.core.text import without_middle
 from roost.sessions.parts import CompactionPart
 
 SMALLEST: Final = 25_000
@@ -45,4 +45,4 @@ def account_of(text: str) -> str | None:
     """The account in what a model said; None if it is none."""
     titles = {found["title"].strip().lower() for found in _HEADING.finditer(text)}
     known = sum(heading.lower() in titles for heading in HEADINGS)
-    return ends_of(text.strip(), LONGEST, "the session") if known >= NEEDED else None
+    return without_middle(text.strip(), LONGEST) if known >= NEEDED else None

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from roost.actors import store
+from roost.actors.aside import copy_brief
 from roost.actors.cancel import cancel_tree
 from roost.actors.models import Actor
 from roost.actors.spawn import Brief
@@ -14,7 +15,6 @@ from roost.db.database import Database
 from roost.db.transaction import Transaction
 from roost.db.watching import until
 from roost.events.bus import Bus
-from roost.sessions import transcript
 from roost.sessions.models import ModelName
 
 SECONDS: Final = 300.0
@@ -44,19 +44,14 @@ class Write(Protocol):
 
 def brief_of(tx: Transaction, asked: Actor, question: str) -> Brief | None:
     """What a copy of `asked` is made of; None if it has heard nothing yet."""
-    mark = transcript.last_closed(tx, asked.session_id, asked.actor_id)
-    heard = transcript.last_user(tx, asked.session_id, asked.actor_id, mark) if mark else None
-    if heard is None:
-        return None
-    return Brief(
-        agent=heard.agent,
-        description=f"ask: {cut(' '.join(question.split()), 40)}",
+    own = ModelName.of(asked.model, asked.variant) if asked.model else None
+    return copy_brief(
+        tx,
+        asked.address,
         task=_QUESTION.format(question=question),
-        model=ModelName.of(asked.model, asked.variant) if asked.model else heard.model,
-        context="full",
-        watermark=mark,
-        background=False,
+        description=f"ask: {cut(' '.join(question.split()), 40)}",
         tools=READING,
+        model=lambda heard: own or heard.model,
     )
 
 

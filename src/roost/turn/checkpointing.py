@@ -12,7 +12,7 @@ from msgspec import Struct
 from roost.actors import aside, store, turn_store
 from roost.actors.cancel import cancel_tree
 from roost.actors.models import Progress, Turn
-from roost.actors.spawn import Brief, spawn_aside
+from roost.actors.spawn import spawn_aside
 from roost.actors.store import check_fence
 from roost.actors.turn_store import save_progress
 from roost.context import checkpoint_store as checkpoints
@@ -21,9 +21,8 @@ from roost.context.checkpoints import SMALLEST, account_of, is_due
 from roost.core.clock import now_ms
 from roost.core.failpoints import failpoint
 from roost.core.text import clean
-from roost.db.transaction import Reader, Transaction
+from roost.db.transaction import Transaction
 from roost.inbox.models import Address
-from roost.sessions import transcript
 from roost.sessions.effective import mark_of
 from roost.sessions.models import ModelName
 from roost.turn.memory import Known, Memory
@@ -136,7 +135,14 @@ def _begin(tx: Transaction, memory: Memory, facts: Facts) -> Checkpoint | None:
     last = checkpoints.newest(tx, address)
     if last is not None and last.state == "writing":
         return None
-    found = _brief(tx, address, facts)
+    found = aside.copy_brief(
+        tx,
+        address,
+        task=request_words(),
+        description="writes a checkpoint of the conversation",
+        tools=(),
+        model=lambda heard: ModelName.of(facts.model.ref, heard.model.variant),
+    )
     if found is None:
         return None
     for one in store.of_session(tx, address.session_id):
@@ -150,21 +156,4 @@ def _begin(tx: Transaction, memory: Memory, facts: Facts) -> Checkpoint | None:
         message_id=found.watermark or "",
         writer=writer.actor_id,
         tokens=facts.used,
-    )
-
-
-def _brief(db: Reader, address: Address, facts: Facts) -> Brief | None:
-    mark = transcript.last_closed(db, address.session_id, address.actor_id)
-    heard = transcript.last_user(db, address.session_id, address.actor_id, mark) if mark else None
-    if heard is None:
-        return None
-    return Brief(
-        agent=heard.agent,
-        description="writes a checkpoint of the conversation",
-        task=request_words(),
-        model=ModelName.of(facts.model.ref, heard.model.variant),
-        context="full",
-        watermark=mark,
-        background=False,
-        tools=(),
     )

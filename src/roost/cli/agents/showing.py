@@ -9,13 +9,12 @@ import msgspec
 from msgspec import Struct
 
 from roost.cli.agents.known import KnownAgent, known_agents
-from roost.cli.parser import near_match
+from roost.cli.missing import not_there
 from roost.cli.storage import Home, run_at_home
 from roost.cli.table import as_json, table
 from roost.cli.terminal import Look, look_of
 from roost.core.amounts import counted
-from roost.core.errors import NotFoundError
-from roost.core.text import echo, terminal_safe
+from roost.core.text import terminal_safe
 
 _SHOWN: Final = 12
 """Lines of its prompt that are shown."""
@@ -38,11 +37,7 @@ def execute(given: dict[str, Any]) -> int:
 async def _show(home: Home, options: ShowOptions) -> int:
     _, known = known_agents(home, options.dir)
     if (one := known.get(options.name)) is None:
-        guess = near_match(options.name, list(known))
-        listed = ", ".join(sorted(known))
-        raise NotFoundError(
-            f"there is no agent {echo(options.name)}", hint=f"{guess}There are: {listed}."
-        )
+        raise not_there("agent", options.name, sorted(known))
     if options.format == "json":
         print(as_json(one.details()))
     else:

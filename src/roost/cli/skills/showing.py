@@ -8,13 +8,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from roost.cli.parser import near_match
+from roost.cli.missing import not_there
 from roost.cli.skills.found import details, skills_in
 from roost.cli.storage import Home, run_at_home
 from roost.cli.table import as_json
 from roost.cli.terminal import Look, look_of
-from roost.core.errors import NotFoundError
-from roost.core.text import echo, terminal_safe
+from roost.core.text import terminal_safe
 from roost.skills.known import files_of
 from roost.skills.models import Skill
 
@@ -37,9 +36,7 @@ async def _show(home: Home, options: ShowOptions) -> int:
     _, skills = skills_in(home, options.dir)
     name = options.name.removeprefix("/")
     if (one := skills.named(name)) is None:
-        guess = near_match(name, list(skills.known))
-        listed = ", ".join(skills.known)
-        raise NotFoundError(f"there is no skill {echo(name)}", hint=f"{guess}There are: {listed}.")
+        raise not_there("skill", name, skills.known)
     if options.format == "json":
         print(as_json({**details(one), "content": one.body}))
     else:
